@@ -121,13 +121,16 @@ class Pdtrsm:
         trsm + (R² τ + λ) + C_b + dgemm                                              on a row of processors
         trsm + (R² τ + λ) + C_b + dgemm_1 + (R min((p-1) R, w_i) τ + λ) + C_u + add   on a grid
 
-    with w_i = R ⌈(n - i R) / (q R)⌉ columns to update; dgemm_1 updates min((p-1) R, w_i) of them. C_b and C_u are the
-    times for which the sender waits for the receiver, which may still be updating; they follow from the clocks of all
-    processors. If the grid has one column, nothing is broadcast; the copy made instead is left out. As in the
-    equations, the last step broadcasts a block and sends a message without elements, though nothing is left to update.
-    The sum ends with the processor that would solve the next block, and there the next block row begins. The routine
-    ends when all processors have the last block: the equations add no time for this, but the last hops of the ring take
-    time.
+    with w_i = R ⌈(n - i R) / (q R)⌉ columns to update; dgemm_1 updates min((p-1) R, w_i) of them. C_b and C_u are
+    waits, which follow from the clocks of all processors. In the paper, sender and receiver both wait until the other
+    one is ready. Here a message keeps the ports of both busy, for its size over the bandwidth, but not the processors,
+    because libraries buffer such messages: a processor updates while it passes a block on, and a block that arrives
+    while it updates is there at once afterwards.
+
+    If the grid has one column, nothing is broadcast; the copy made instead is left out. As in the equations, the last
+    step broadcasts a block and sends a message without elements, though nothing is left to update. The sum ends with
+    the processor that would solve the next block, and there the next block row begins. The routine ends when all
+    processors have the last block: the equations add no time for this, but the last hops of the ring take time.
 
     Attributes:
         m: Rows of X and B.
@@ -160,15 +163,15 @@ class Pdtrsm:
 
 
 class _Solve:
-    """Solves one block row, on clocks of all processors."""
+    """Solves one block row, on clocks of all processors and of their ports."""
 
     def __init__(self, block: int, n: int, grid: Grid, take: Sequential, route: Route) -> None:
         self._block, self._n, self._grid, self._take, self._route = block, n, grid, take, route
-        self._clocks = [[0.0] * grid.columns for _ in range(grid.rows)]
+        self._clocks, self._sends, self._receives = ([0.0] * grid.processors for _ in range(3))
 
     def run(self) -> tuple[float, float, float]:
         """Return the computation and the rest of the critical path, and how much later the last processor ends."""
-        grid, block = self._grid, self._block
+        grid, block, clocks = self._grid, self._block, self._clocks
         compute = 0.0
         solve = self._take("dtrsm", m=block, n=block)
         for i in range(_ceil(self._n, block)):
@@ -176,38 +179,34 @@ class _Solve:
             first = width if grid.rows == 1 else min((grid.rows - 1) * block, width)
             update, rest = (self._take("dgemm", m=block, n=each, k=block) for each in (first, width - first))
             add = self._take("dgeadd", m=block, n=first) if grid.rows > 1 else 0.0
-            row = i % grid.rows
-            self._clocks[row][i % grid.columns] += solve
-            if grid.columns > 1:
-                self._broadcast(row, i % grid.columns)
+            clocks[self._at(i, i)] += solve
+            # The block goes around the row.
+            for step in range(grid.columns - 1):
+                self._send(self._at(i, i + step), self._at(i, i + step + 1), block)
             for column in range(grid.columns):
-                self._clocks[row][column] += update
-            if grid.rows > 1:
-                self._pass_on(row, first, add, rest)
+                here, below = self._at(i, column), self._at(i + 1, column)
+                clocks[here] += update
+                if grid.rows > 1:
+                    self._send(here, below, first)
+                    clocks[below] += add
+                    clocks[here] += rest
             compute += solve + update + add
-            end = self._clocks[(i + 1) % grid.rows][(i + 1) % grid.columns]
+            end = clocks[self._at(i + 1, i + 1)]
         if grid.processors == 1:
             return compute, 0.0, 0.0
-        return compute, end - compute, max(map(max, self._clocks)) - end
+        return compute, end - compute, max(clocks) - end
 
-    def _broadcast(self, row: int, column: int) -> None:
-        """Send a solved block around the row: each processor passes it on as soon as the next one is ready."""
-        clocks, taken = self._clocks[row], self._route.seconds(self._block**2 * ELEMENT)
-        ready = clocks[column]
-        for step in range(1, self._grid.columns):
-            receiver = (column + step) % self._grid.columns
-            ready = clocks[receiver] = max(ready, clocks[receiver]) + taken
-            if step == 1:
-                clocks[column] = ready
+    def _at(self, row: int, column: int) -> int:
+        """Return the processor that has a block."""
+        return row % self._grid.rows * self._grid.columns + column % self._grid.columns
 
-    def _pass_on(self, row: int, columns: int, add: float, rest: float) -> None:
-        """Send the first updated columns to the next row, which adds them to its own; then update the rest."""
-        clocks, below = self._clocks[row], self._clocks[(row + 1) % self._grid.rows]
-        taken = self._route.seconds(self._block * columns * ELEMENT)
-        for column in range(self._grid.columns):
-            at = max(clocks[column], below[column]) + taken
-            below[column] = at + add
-            clocks[column] = at + rest
+    def _send(self, source: int, target: int, columns: int) -> None:
+        """Send columns of a block row as soon as the source has them and both ports are free."""
+        latency, taken = self._route.latency, self._route.seconds(self._block * columns * ELEMENT)
+        begin = max(self._clocks[source], self._sends[source], self._receives[target] - latency)
+        self._sends[source] = begin + taken - latency
+        self._receives[target] = begin + taken
+        self._clocks[target] = max(self._clocks[target], begin + taken)
 
 
 def tree(processors: int) -> int:

@@ -27,7 +27,7 @@ from clue.forecasting.routines import LARGEST_SIZE, Routine
 from clue.forecasting.segments import Cut, Segments, fitted
 
 #: Application id that distinguishes a store from other sqlite files ("clue"), and version of its tables.
-APPLICATION, VERSION = 0x636C7565, 1
+APPLICATION, VERSION = 0x636C7565, 2
 #: Plausible range of measured times, s, and maximum number of runs.
 _SHORTEST, _LONGEST, _MOST_RUNS = 1e-12, 1e9, 10**9
 #: Timeout for a store locked by another process, s.

@@ -15,13 +15,17 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
+from functools import partial
 from importlib import import_module, metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 #: Minimum number of timed runs at a size, regardless of their time, and maximum number.
 LEAST, MOST = 3, 200
+#: Memory of the operands that are made between those of a run and its start, more than a core's share of the caches,
+#: bytes; and maximum time to make them, s.
+_BETWEEN, _MAKING = 64 << 20, 0.25
 #: tracemalloc domain of numpy's arrays.
 _ARRAYS = 389047
 
@@ -70,12 +74,19 @@ def parameters(function: Callable[..., object]) -> list[str]:
 
 
 def times_of(function: Callable[..., object], sizes: dict[str, int], seconds: float) -> list[tuple[float, float]]:
-    """Return the CPU and wall seconds of runs for a time, at least three. A warm-up run before them is left out."""
+    """Return the CPU and wall seconds of runs for a time, at least three. A warm-up run before them is left out.
+
+    The operands of many runs are made before the first of these runs. So a run finds its operands in memory, as it does
+    in a program that uses other data in between; a run right after they were made would find them in the caches.
+    """
     times: list[tuple[float, float]] = []
-    end = time.perf_counter() + seconds
-    _timed(function, sizes)
-    while len(times) < LEAST or (time.perf_counter() < end and len(times) < MOST):
-        times.append(_timed(function, sizes))
+    left = seconds
+    ahead = _warm_up(function, sizes)
+    while len(times) < LEAST or (left > 0 and len(times) < MOST):
+        for run in [_started(function, sizes, ahead) for _ in range(ahead or 1)]:
+            if len(times) < LEAST or (left > 0 and len(times) < MOST):
+                times.append(_timed(run))
+                left -= times[-1][1]
     return times
 
 
@@ -85,7 +96,7 @@ def memory_of(function: Callable[..., object], sizes: dict[str, int]) -> int:
     For a generator: the arrays that it holds at its ``yield``; for any other function: the peak of Python's memory
     while it ran.
     """
-    _timed(function, sizes)  # excludes what is loaded or made on first use
+    _warm_up(function, sizes)  # excludes what is loaded or made on first use
     tracemalloc.start()
     try:
         begin = tracemalloc.get_traced_memory()[0]
@@ -100,14 +111,49 @@ def memory_of(function: Callable[..., object], sizes: dict[str, int]) -> int:
         tracemalloc.stop()
 
 
-def _timed(function: Callable[..., object], sizes: dict[str, int]) -> tuple[float, float]:
-    """Run a routine; returns CPU and wall seconds."""
-    wall, cpu = time.perf_counter(), time.process_time()
+class _Run(NamedTuple):
+    """A run of a routine whose operands are made.
+
+    Attributes:
+        go: Performs the routine, or the rest of a generator.
+        operands: What a generator holds at its ``yield``, kept so that freeing it is not timed.
+    """
+
+    go: Callable[[], object]
+    operands: tuple[object, ...]
+
+
+def _started(function: Callable[..., object], sizes: dict[str, int], ahead: int) -> _Run:
+    """Return a run, up to the ``yield`` of a generator; any other function (0 ahead) has not begun yet."""
+    if not ahead:
+        return _Run(partial(function, **sizes), ())
+    made: Any = function(**sizes)
+    next(made)
+    return _Run(partial(next, made, None), _operands(made))
+
+
+def _warm_up(function: Callable[..., object], sizes: dict[str, int]) -> int:
+    """Run a routine once; returns for how many runs operands are to be made ahead, 0 if it is not a generator."""
     made = function(**sizes)
-    if isinstance(made, Iterator):
-        next(made)
-        wall, cpu = time.perf_counter(), time.process_time()
-        next(made, None)
+    if not isinstance(made, Iterator):
+        return 0
+    for _ in made:
+        pass
+    begin = time.perf_counter()
+    _, operands = _started(function, sizes, 1)
+    took = time.perf_counter() - begin
+    nbytes = sum(int(getattr(each, "nbytes", 0)) for each in operands)
+    return max(1, min(_BETWEEN // nbytes, int(_MAKING / took))) if nbytes else 1
+
+
+def _operands(made: Iterator[object]) -> tuple[object, ...]:
+    return tuple(inspect.getgeneratorlocals(made).values()) if inspect.isgenerator(made) else ()
+
+
+def _timed(run: _Run) -> tuple[float, float]:
+    """Perform a run; returns CPU and wall seconds."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    run.go()
     return time.process_time() - cpu, time.perf_counter() - wall
 
 

@@ -152,7 +152,7 @@ def test_a_store_of_another_version(place: Path, capsys: pytest.CaptureFixture[s
     before = path.read_bytes()
     for line in (f"time {CUBE}", "benchmark dgemm", "available", "serve"):
         assert main(["forecast", *line.split()]) == 2
-        assert f"{path}: store must be of version 1, got 7" in capsys.readouterr().err
+        assert f"{path}: store must be of version 2, got 7" in capsys.readouterr().err
     assert path.read_bytes() == before
 
 

@@ -1,9 +1,11 @@
 """Measuring routines: real ones in processes of their own at small sizes, and exact polynomials of memory."""
 
 import platform
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from clue.forecasting.routines import Routine, products, specification
 from clue.forecasting.segments import Cut, find_cut, fitted
 from clue.forecasting.shipped import TERMS
 from clue.forecasting.store import open_store
+from clue.forecasting.worker import LEAST, times_of
 
 #: Number of s × s operands of each shipped routine.
 OPERANDS = {"dgeadd": 2, "dgemm": 3, "dtrsm": 2, "dsyrk": 2, "dgetrf": 1, "dpotrf": 1, "dgesv": 2}
@@ -106,6 +109,34 @@ def test_any_function_can_be_measured() -> None:
             assert running.point((100,), 0.0).runs == 3
     with bench("own:plain") as running:
         assert 1_000_000 <= running.memory((1000,)) < 1_010_000
+
+
+def events_of(size: int) -> list[str]:
+    """Return the order in which operands of a size in bytes are made and used."""
+    events: list[str] = []
+
+    def routine(n: int) -> Iterator[None]:
+        operand = np.zeros(n, np.int8)
+        events.append("made")
+        yield
+        events.append(f"used {operand.size}")
+
+    assert len(times_of(routine, {"n": size}, 0.0)) == LEAST
+    return [event.partition(" ")[0] for event in events]
+
+
+def test_operands_are_made_well_before_they_are_used() -> None:
+    """Between making operands of 16 MB and using them, three others are made, so that no cache holds them.
+
+    A warm-up comes before, and another one whose operands are not used.
+    """
+    assert events_of(16 << 20) == ["made", "used", "made", *["made"] * 4, *["used"] * 3]
+
+
+def test_large_operands_are_made_one_by_one() -> None:
+    """Operands larger than any cache, and routines without arrays, are made one by one."""
+    assert events_of(65 << 20) == ["made", "used", "made", *["made", "used"] * 3]
+    assert events_of(0) == ["made", "used", "made", *["made", "used"] * 3]
 
 
 @pytest.mark.usefixtures("own")

@@ -94,14 +94,39 @@ def test_pdtrsm_on_a_row_is_equation_6(columns: int) -> None:
     assert found.compute == pytest.approx(sum(0.5 + update for update in updates))
 
 
-def test_who_receives_is_waited_for() -> None:
-    """If solves and updates take no time, each broadcast waits for the receiver to pass on the last block (C_b).
+def test_a_block_waits_until_the_port_has_passed_on_the_last_one() -> None:
+    """If solves and updates take no time, a processor of a row sends its block after the one that it passes on (C_b).
 
-    Three columns, four steps: a broadcast each, a wait for each but the first, and the last block's second hop.
+    Three columns, four steps. A block arrives 1.1 ms after it leaves: 1 ms of latency, and 0.1 ms on the wire. The next
+    processor's block is solved at once, but first the port is busy for 0.1 ms with the block that it passes on.
     """
     found = Pdtrsm(10, 40, 10).on(Grid(1, 3), free, ROUTE)
-    broadcast = 100 * ELEMENT + LATENCY
-    assert found.seconds == pytest.approx((4 + 3 + 1) * broadcast)
+    taken = 100 * ELEMENT
+    last_leaves = 3 * (LATENCY + 2 * taken)
+    assert found.seconds == pytest.approx(last_leaves + 2 * (LATENCY + taken))
+
+
+def test_a_processor_updates_while_it_passes_a_block_on() -> None:
+    """On 1 × 3 with two blocks, the second processor updates and solves for 0.75 s while the first block goes on.
+
+    Messages take 0.5 s, 0.4 s of which keep the ports busy. The first block is solved after 0.25 s and at the second
+    processor at 0.75 s, which solves its own at 1.5 s; the port is free again at 1.15 s. The block is at the third
+    processor at 2.0 s, and at the first at 2.5 s.
+    """
+    take = {"dtrsm": 0.25, "dgemm": 0.5}
+    found = Pdtrsm(10, 20, 10).on(Grid(1, 3), lambda routine, /, **_: take[routine], Route(0.1, 2000.0))
+    assert found.seconds == pytest.approx(2.5)
+    assert found.compute == 0.25 + 0.5 + 0.25
+
+
+def test_a_processor_updates_the_rest_while_its_sums_go_down() -> None:
+    """On 2 × 1 with four blocks, the second half of an update is no part of the critical path.
+
+    Each of three steps takes 1 s to solve a block, 1 s to update the next one, 0.5 s to send it, and 1 s to add it. The
+    processor then updates the rest, two blocks and later one, while the other one solves. The fourth step only solves.
+    """
+    found = Pdtrsm(10, 40, 10).on(Grid(2, 1), lambda _, /, **sizes: sizes["n"] / 10, Route(0.0, 1600.0))
+    assert found.seconds == pytest.approx(3 * (1 + 1 + 0.5 + 1) + 1)
 
 
 def test_pdtrsm_on_a_column_adds_send_and_accumulation() -> None:
