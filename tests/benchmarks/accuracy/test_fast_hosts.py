@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import clue
 from benchmarks.accuracy.models import fast_hosts
@@ -21,9 +25,11 @@ from benchmarks.accuracy.models.fast_hosts import (
     route_of,
     solve_trace,
 )
-from clue.forecasting.parallel import Grid, Pdtrsm, grids
+from clue.forecasting.parallel import Grid, Pdtrsm, Sequential, grids
 from clue.forecasting.routes import Route
 from clue.forecasting.sequence import forecast_sequence
+from clue.machine import Curve
+from clue.trace import Trace, TraceBuilder
 
 #: A message of 1 MB takes 11 ms.
 ROUTE = Route(0.001, 1e8)
@@ -72,6 +78,61 @@ def test_a_replay_of_pdtrsm_on_a_row() -> None:
     by_hand = 1e-6 + message + 64**3 * 1e-9 + 1e-6
     # The second block is passed on as well, although nothing is left to update.
     assert clue.simulate(trace, machine_like(ROUTE, 2)).makespan == pytest.approx(by_hand + message, rel=1e-6)
+
+
+def buffered(routine: Pdtrsm, grid: Grid, take: Sequential) -> Trace:
+    """Return the equations' steps as a trace of a program whose sends are nonblocking.
+
+    Unlike :func:`solve_trace`, every processor has the number of columns that the equations give to all.
+    """
+    trace, block, (p, q) = TraceBuilder(grid.processors, "pdtrsm"), routine.block, (grid.rows, grid.columns)
+    leaving: list[list[int]] = [[] for _ in trace]
+    steps = -(-routine.n // block)
+
+    def send(source: int, target: int, columns: int) -> None:
+        leaving[source].append(trace[source].isend(target, 8 * block * columns))
+        trace[target].recv(source)
+
+    for i in range(steps):
+        width = block * -(-(steps - i - 1) // q)
+        first = width if p == 1 else min((p - 1) * block, width)
+        here = [i % p * q + (i + place) % q for place in range(q)]
+        below = [(i + 1) % p * q + rank % q for rank in here]
+        trace[here[0]].compute(take("dtrsm", m=block, n=block))
+        for source, target in pairwise(here):
+            send(source, target, block)
+        for rank, under in zip(here, below, strict=True):
+            trace[rank].compute(take("dgemm", m=block, n=first, k=block))
+            if p > 1:
+                send(rank, under, first)
+                trace[under].compute(take("dgeadd", m=block, n=first))
+                trace[rank].compute(take("dgemm", m=block, n=width - first, k=block))
+    for each, sends in zip(trace, leaving, strict=True):
+        each.wait(*sends)
+    return trace.build()
+
+
+@given(
+    st.builds(Grid, st.integers(1, 5), st.integers(1, 5)),
+    st.integers(1, 10),
+    st.tuples(*[st.floats(0, 1e-3)] * 3),
+    st.builds(Route, st.sampled_from([0.0, 1e-4, 5e-3]), st.sampled_from([1e5, 1e6, 1e7])),
+)
+def test_pdtrsm_takes_as_long_as_its_program(
+    grid: Grid, blocks: int, rates: tuple[float, float, float], route: Route
+) -> None:
+    """The equations of pdtrsm, with clocks of processors and ports, agree with a replay by the simulator."""
+    routine = Pdtrsm(10, 10 * blocks, 10)
+    seconds = dict(zip(("dtrsm", "dgemm", "dgeadd"), (round(rate, 9) for rate in rates), strict=True))
+
+    def take(routine: str, /, **sizes: int) -> float:
+        return seconds[routine] * sizes["n"]
+
+    machine = machine_like(route, grid.processors)
+    link = replace(machine.network.between_nodes, send_overhead=Curve.line(0.0))
+    network = replace(machine.network, between_nodes=link)
+    replayed = clue.simulate(buffered(routine, grid, take), replace(machine, network=network)).makespan
+    assert replayed == pytest.approx(routine.on(grid, take, route).seconds, rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize("grid", list(grids(6)), ids=str)
