@@ -8,9 +8,11 @@ the core and one by memory. Bursts in a trace are raw. Simulations replay
 
 rounded to whole ns; a burst that took time takes at least 1 ns. Here
 
-- the *reading at a moment* is interpolated between readings, each replaced by the median of :data:`WINDOW` readings
-  around it. Interpolation is linear in the logarithms; before the first and after the last reading, the value is
-  constant. The moment of a burst is its middle.
+- the *reading at a moment* is interpolated between readings, each replaced by the median of :data:`WINDOW` readings:
+  those around it, or at the ends the first or last ones, so that an outlier never counts. If there are fewer, it is the
+  median of all, and of an even number the lower one, because disturbances only make readings longer. Interpolation is
+  linear in the logarithms; before the first and after the last reading, the value is constant. The moment of a burst is
+  its middle.
 - the *best* is the time of a piece on the undisturbed host, from the head of the trace.
 - the *slowdown* is the reading ÷ the best, unless it is small: a program's own ranks and messages make readings longer,
   too, on a host that does nothing else. Up to :data:`USUAL` it counts as 1, from the square of this on in full, and
@@ -172,12 +174,13 @@ def _middle(values: Doubles, weights: Longs) -> tuple[float, float]:
 
 
 def _smooth(columns: Longs) -> Doubles:
-    """Return the running median of the readings; at the ends the outermost readings are repeated."""
-    half = WINDOW // 2
-    padded = np.pad(columns.astype(np.float64), ((half, half), (0, 0)), mode="edge")
-    windows = np.lib.stride_tricks.sliding_window_view(padded, WINDOW, axis=0)
-    smooth: Doubles = np.median(windows, axis=-1)
-    return smooth
+    """Return the running median of the readings, in windows that lie within them; the lower of two middle values."""
+    width = min(WINDOW, len(columns))
+    windows = np.lib.stride_tricks.sliding_window_view(columns, width, axis=0)
+    medians = np.partition(windows, (width - 1) // 2, axis=-1)[..., (width - 1) // 2]
+    before = min(WINDOW // 2, len(columns) - len(medians))
+    after = len(columns) - len(medians) - before
+    return np.pad(medians.astype(np.float64), ((before, after), (0, 0)), mode="edge")
 
 
 def _logs(smooth: Doubles, best: Doubles) -> Doubles:

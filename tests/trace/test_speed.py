@@ -102,6 +102,37 @@ def test_single_readings_that_are_off_do_not_count() -> None:
     assert measured([1e-8], readings).bursts[0] == 10
 
 
+@pytest.mark.parametrize("off", [0, 1, 2, 3, WINDOW - 1])
+def test_readings_at_the_ends_that_are_off_do_not_count(off: int) -> None:
+    """A burst before the first or after the last reading is converted by the nearest nine, not by that one alone."""
+    readings = [(i, 10_000, 20_000) for i in range(WINDOW)]
+    readings[off] = (off, 90_000, 20_000)
+    trace = measured([0.1], readings)
+    assert trace.bursts[0] == 100_000_000
+    trace.ops.begin[:] = 0
+    assert normalised(trace)[0] == 100_000_000
+
+
+def test_of_few_readings_the_lower_middle_one_counts() -> None:
+    """Of two readings the lower one counts, of three the middle one: disturbances only make readings longer."""
+    assert measured([0.1], [(0, 90_000, 0), (1, 20_000, 0)]).bursts[0] == round(1e8 / 2**RESPONSE)
+    assert measured([0.1], [(0, 90_000, 0), (1, 20_000, 0), (2, 10_000, 0)]).bursts[0] == round(1e8 / 2**RESPONSE)
+
+
+@given(st.lists(st.integers(10_000, 40_000), min_size=1, max_size=3 * WINDOW))
+def test_each_reading_counts_as_the_median_of_the_nearest(core: list[int]) -> None:
+    """At the moment of a reading, a burst is converted by the middle one of the nearest nine, or of all if fewer."""
+    second = 10**9
+    trace = measured([1e-3] * len(core), [(i * second, each, 0) for i, each in enumerate(core)])
+    trace.ops.begin[trace.ops.cpu > 0] = np.arange(len(core)) * second + 500_000  # the middle is at the reading
+    width = min(WINDOW, len(core))
+    for i, burst in enumerate(trace.bursts[trace.ops.cpu > 0].tolist()):
+        start = min(max(i - WINDOW // 2, 0), len(core) - width)
+        middle = sorted(core[start : start + width])[(width - 1) // 2] / 10_000
+        slowdown = min(middle, max(1.0, (middle / float(USUAL[0])) ** 2))
+        assert burst == pytest.approx(1e6 / slowdown**RESPONSE, abs=1)
+
+
 def test_a_piece_that_is_not_done_changes_nothing() -> None:
     """Readings of 0, or no best reading, leave bursts unchanged."""
     assert measured([0.1], [(0, 0, 0)]).bursts[0] == 100_000_000
