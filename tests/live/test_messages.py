@@ -271,6 +271,27 @@ assert MPI.Is_initialized() and MPI.COMM_WORLD.size == 2
     run(tmp_path, text, 2)
 
 
+@pytest.mark.parametrize("begin", ["from mpi4py import MPI", "MPI.Init()", "MPI.Init_thread()"])
+def test_time_before_mpi_does_not_count(tmp_path: Path, begin: str) -> None:
+    """As in a recording, a rank's first burst begins when MPI is initialised, and not with Python and its imports."""
+    late = "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI" if begin.startswith("MPI") else ""
+    text = f"""
+import time
+{late}
+def spend(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+spend(0.3)
+{begin}
+spend(0.01)
+MPI.COMM_WORLD.Barrier()
+"""
+    kernel = run(tmp_path, text, 2)
+    bursts = [sum(call.cpu for rank, call in kernel.log if rank == each) for each in (0, 1)]
+    assert all(0.01e9 <= burst < 0.2e9 for burst in bursts)
+
+
 def test_ops_and_regions_travel_in_order(tmp_path: Path) -> None:
     """Sends that need no answer are delivered with the next call that does, in order.
 

@@ -65,6 +65,11 @@ class Layer(RealMPI):
         self.add(self.mpi.COMM_WORLD, derive_key("world", world_key), self.world, None)
         self.add(self.mpi.COMM_SELF, derive_key("self", me), (me,), None)
 
+    def initialise(self) -> None:
+        """Initialise MPI for the program: its time begins, as in a recording."""
+        self.initialised = True
+        self.port.restart()
+
     @property
     def node(self) -> int:
         """Index of the node that this rank is on."""

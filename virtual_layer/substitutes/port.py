@@ -271,8 +271,13 @@ class Port:
     def wait_for_start(self) -> Any:
         """Sleep until the kernel lets this rank begin; return its message."""
         _, answer = self._channel.receive()
-        self._last[get_ident()] = thread_time_ns()
+        self.restart()
         return answer
+
+    def restart(self) -> None:
+        """Begin the first burst now."""
+        self._burst = 0
+        self._last[get_ident()] = thread_time_ns()
 
     # -- payloads -----------------------------------------------------------------------------------------
 

@@ -60,7 +60,7 @@ def init(layer: Layer, original: Function) -> Function:
     def substitute() -> None:
         if layer.initialised:
             original()
-        layer.initialised = True
+        layer.initialise()
 
     return substitute
 
@@ -71,7 +71,7 @@ def init_thread(layer: Layer, original: Function) -> Function:
     def substitute(required: int = layer.mpi.THREAD_MULTIPLE) -> Any:
         if layer.initialised:
             return original(required)
-        layer.initialised = True
+        layer.initialise()
         return min(required, layer.mpi.THREAD_SERIALIZED)
 
     return substitute

@@ -138,7 +138,8 @@ class _Reimport(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         sys.meta_path.remove(self)
         module.__spec__ = self._spec
-        self._layer.initialised = self._initialises()
+        if self._initialises():
+            self._layer.initialise()
 
 
 def _run(command: list[str], layer: Layer) -> int:
