@@ -10,8 +10,8 @@ rounded to whole ns; a burst that took time takes at least 1 ns. Here
 
 - the *reading at a moment* is interpolated between readings, each replaced by the median of :data:`WINDOW` readings:
   those around it, or at the ends the first or last ones, so that an outlier never counts. If there are fewer, it is the
-  median of all, and of an even number the lower one, because disturbances only make readings longer. Interpolation is
-  linear in the logarithms; before the first and after the last reading, the value is constant. The moment of a burst is
+  median of all, and of an even number the lower one, because disturbances only make readings longer; fewer than
+  :data:`FEWEST` do not count. Interpolation is linear in the logarithms; before the first and after the last reading, the value is constant. The moment of a burst is
   its middle.
 - the *best* is the time of a piece on the undisturbed host, from the head of the trace.
 - the *slowdown* is the reading ÷ the best, unless it is small: a program's own ranks and messages make readings longer,
@@ -45,8 +45,9 @@ from clue.trace.pieces import PIECES
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 
-#: Number of readings in the window of the running median.
-WINDOW = 9
+#: Number of readings in the window of the running median; and minimum number of a rank's readings that count, so that
+#: none of them decides alone.
+WINDOW, FEWEST = 9, 3
 #: Exponent with which the slowdown of the core's piece enters that of a burst. Measured:
 #: benchmarks/accuracy/host_speed.md.
 RESPONSE = 0.7
@@ -104,7 +105,7 @@ def _against_best(trace: Recording) -> Doubles:
     best = np.array(probe.best) * 1e9
     for of_rank, of_readings in zip(pairwise(trace.head.offsets), pairwise(probe.offsets), strict=True):
         rows, readings = slice(*of_rank), trace.readings[slice(*of_readings)]
-        if len(readings):
+        if len(readings) >= FEWEST:
             middle = trace.ops.begin[rows] - trace.ops.cpu[rows] / 2
             for piece, logs in enumerate(_logs(_smooth(readings[:, 1:]), best).T):
                 found[rows, piece] = np.interp(middle, readings[:, 0], logs)

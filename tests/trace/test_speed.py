@@ -17,6 +17,7 @@ from clue.trace import NO_REQUEST, PROC_NULL, Op, Trace, TraceBuilder
 from clue.trace.head import Probe, Typical
 from clue.trace.pack import pack
 from clue.trace.speed import (
+    FEWEST,
     MISSED,
     PRIOR,
     RESPONSE,
@@ -35,7 +36,11 @@ BEST = (1e-5, 2e-5)
 
 
 def measured(bursts: list[float], readings: list[tuple[int, int, int]]) -> Trace:
-    """Return one rank's trace of bursts (seconds) with readings; the best readings are 10 and 20 us."""
+    """Return one rank's trace of bursts (seconds) with readings; the best readings are 10 and 20 us.
+
+    A single reading stands for as many as must be there.
+    """
+    readings = readings * (FEWEST if len(readings) == 1 else 1)
     builder = TraceBuilder(1)
     for burst in bursts:
         builder[0].compute(burst)
@@ -73,7 +78,7 @@ def test_a_host_that_is_as_slow_as_its_own_ranks_make_it(longer: float, counts: 
     """Usual slowdowns have no effect, their square has its full effect, and a slowdown half way between half of it."""
     usual = float(USUAL[0])
     trace = measured([0.1], [(0, round(usual**longer * 1e7), 20_000)])
-    trace = replace(trace, head=replace(trace.head, probe=Probe("test", (0, 1), (1e-2, 2e-5))))
+    trace = replace(trace, head=replace(trace.head, probe=Probe("test", (0, FEWEST), (1e-2, 2e-5))))
     assert trace.bursts[0] == pytest.approx(1e8 / usual ** (counts * RESPONSE), rel=1e-6)
 
 
@@ -114,12 +119,17 @@ def test_readings_at_the_ends_that_are_off_do_not_count(off: int) -> None:
 
 
 def test_of_few_readings_the_lower_middle_one_counts() -> None:
-    """Of two readings the lower one counts, of three the middle one: disturbances only make readings longer."""
-    assert measured([0.1], [(0, 90_000, 0), (1, 20_000, 0)]).bursts[0] == round(1e8 / 2**RESPONSE)
-    assert measured([0.1], [(0, 90_000, 0), (1, 20_000, 0), (2, 10_000, 0)]).bursts[0] == round(1e8 / 2**RESPONSE)
+    """Of three readings the middle one counts, of four the lower middle one, and two do not count.
+
+    Disturbances only make readings longer.
+    """
+    readings = [(0, 90_000, 0), (1, 20_000, 0), (2, 10_000, 0), (3, 90_000, 0)]
+    assert measured([0.1], readings[:3]).bursts[0] == round(1e8 / 2**RESPONSE)
+    assert measured([0.1], readings).bursts[0] == round(1e8 / 2**RESPONSE)
+    assert measured([0.1], readings[:2]).bursts[0] == 100_000_000
 
 
-@given(st.lists(st.integers(10_000, 40_000), min_size=1, max_size=3 * WINDOW))
+@given(st.lists(st.integers(10_000, 40_000), min_size=FEWEST, max_size=3 * WINDOW))
 def test_each_reading_counts_as_the_median_of_the_nearest(core: list[int]) -> None:
     """At the moment of a reading, a burst is converted by the middle one of the nearest nine, or of all if fewer."""
     second = 10**9
@@ -137,7 +147,7 @@ def test_a_piece_that_is_not_done_changes_nothing() -> None:
     """Readings of 0, or no best reading, leave bursts unchanged."""
     assert measured([0.1], [(0, 0, 0)]).bursts[0] == 100_000_000
     trace = measured([0.1], [(0, 20_000, 40_000)])
-    nothing = replace(trace, head=replace(trace.head, probe=Probe("test", (0, 1), (0.0, 0.0))))
+    nothing = replace(trace, head=replace(trace.head, probe=Probe("test", (0, FEWEST), (0.0, 0.0))))
     assert nothing.bursts[0] == 100_000_000
 
 
@@ -225,7 +235,7 @@ def test_readings_that_mean_nothing(
     readings: list[tuple[int, int, int]], offsets: tuple[int, ...], rule: str, tmp_path: Path
 ) -> None:
     """Readings that are not in order, are negative or have wrong offsets are refused."""
-    trace = measured([0.1], readings)
+    trace = replace(measured([0.1], []), readings=np.array(readings, np.int64))
     head = replace(trace.head, probe=Probe("test", offsets, BEST))
     with pytest.raises(TraceError, match=rule):
         Trace.open(replace(trace, head=head).save(tmp_path / "x.clue"))
