@@ -24,7 +24,8 @@ an exit status.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 #: Exit status by which the virtual layer reports that the program never called MPI.
@@ -49,6 +50,17 @@ class UsageError(ClueError):
     """Report a command or an argument that makes no sense."""
 
     exit_status = 2
+
+
+@contextmanager
+def written_at(place: str) -> Iterator[None]:
+    """Begin errors of usage with the place in a file that asks for what is refused; with nothing if it is unknown."""
+    try:
+        yield
+    except UsageError as error:
+        if not place:
+            raise
+        raise UsageError([f"{place}: {fault}" for fault in error.faults]) from None
 
 
 def no_such_program(word: str) -> UsageError:

@@ -93,8 +93,13 @@ def _tell_bounds(ranking: Ranking) -> None:
         detail(f"{ruled_out:,} options were ruled out by bounds: they cannot be among the first {ranking.first}")
 
 
-def status_of(ranking: Ranking) -> int:
-    """Return the exit status of a comparison; if nothing is ranked, say why and return 1."""
+def status_of(ranking: Ranking, place: str = "") -> int:
+    """Return the exit status of a comparison; if nothing is ranked, say why and return 1.
+
+    Args:
+        ranking: Its result.
+        place: Where a file states its options, ``FILE:LINE:COLUMN``; empty if unknown.
+    """
     if ranking.interrupted:
         return INTERRUPTED
     if is_ranked(ranking):
@@ -105,7 +110,8 @@ def status_of(ranking: Ranking) -> int:
     told = [f"{named(options, 'options')}: {reason}" for reason, options in why.items()]
     more = f"; and {len(told) - _REASONS:,} more reasons" if len(told) > _REASONS else ""
     reasons = "; ".join(told[:_REASONS]) + more
-    say([f"{ranking.scenario}: at least one option must be ranked, got none: {reasons}"], "clue: ", at=Volume.ERRORS)
+    where = place or ranking.scenario
+    say([f"{where}: at least one option must be ranked, got none: {reasons}"], "clue: ", at=Volume.ERRORS)
     return 1
 
 

@@ -14,7 +14,7 @@ from clue.cli.programs import is_program, meant_for_clue
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
 from clue.cli.terminal import check_plots, output_trace, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
-from clue.errors import UsageError, no_such_program
+from clue.errors import UsageError, no_such_program, written_at
 from clue.execution import LiveRun
 from clue.execution import run as run_live
 from clue.execution.bursts import MEASURED, Bursts, Declared, Replayed, Synthetic
@@ -60,6 +60,7 @@ class _Run:
     ranks: int
     machine: Machine
     placement: PlacementChoice
+    place: str = ""
 
     @property
     def title(self) -> str:
@@ -83,14 +84,16 @@ def _from_words(words: Sequence[str], arguments: argparse.Namespace) -> _Run:
 
 def _from_config(config: SimulationConfig, arguments: argparse.Namespace) -> _Run:
     if config.instances > 1:
-        raise UsageError(f"{config.name}: instances must be 1 in a live run, got {config.instances}")
+        raise UsageError(f"{config.place_of('instances')}: instances must be 1 in a live run, got {config.instances}")
     ranks = arguments.ranks or config.ranks
     if ranks is None:
         assert config.program.trace is not None
         ranks = Trace.open(config.program.trace).ranks
     machine = config.machine if arguments.machine is None else load_machine(arguments.machine)
     placement = config.placement if arguments.placement is None else _placement(arguments.placement)
-    return _Run(command_of(config.program, ranks, config.name), ranks, machine, placement)
+    command = command_of(config.program, ranks, config.program.place or config.name)
+    is_written = arguments.ranks is None and arguments.placement is None
+    return _Run(command, ranks, machine, placement, config.place_of("placement") if is_written else "")
 
 
 def command_of(application: Application, ranks: int, name: str) -> tuple[str, ...]:
@@ -137,7 +140,8 @@ def _bursts(text: str | None) -> Bursts:
 
 
 def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
-    placement = run.placement.place(run.machine, run.ranks)
+    with written_at(run.place):
+        placement = run.placement.place(run.machine, run.ranks)
     if arguments.record is not None:
         check_place(output_trace(arguments.record, _read(arguments)))  # before time is spent on the run
     bursts = _bursts(arguments.bursts)
@@ -201,4 +205,4 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
         ranking = rank_options(scenario, predictor, tell, thorough=arguments.plots is not None)
     show_ranking(ranking, arguments)
     say([f"wrote {path}" for path in plot_ranking(ranking, arguments)])
-    return status_of(ranking)
+    return status_of(ranking, scenario.place)

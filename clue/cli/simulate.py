@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -104,7 +103,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace, read: Iterable[P
     show_ranking(ranking, arguments, explanation)
     write_ranking(ranking, scenario, arguments, explanation, watched)
     say([f"wrote {path}" for path in plots])
-    return INTERRUPTED if interrupted else status_of(ranking)
+    return INTERRUPTED if interrupted else status_of(ranking, scenario.place)
 
 
 def _files_of(scenario: Scenario) -> Iterator[Path]:
@@ -188,7 +187,7 @@ def _simulate_loops(config: SimulationConfig, arguments: argparse.Namespace, loo
         result = simulate_loops(
             program,
             config.machine,
-            _placed(config, loops.ranks),
+            config.placed(loops.ranks),
             instances=config.instances,
             tell=lambda done: tell(what, done, program.ops * config.instances),
         )
@@ -254,24 +253,9 @@ def _prepared(
 ) -> tuple[Trace, Placement, BurstNoise | None]:
     """Return the trace, the placement of its ranks, and the noise of its recordings."""
     if config.ranks is not None and config.program.trace is None:  # before time is spent on a recording
-        _placed(config, config.ranks)
+        config.placed(config.ranks)
     trace, noise = _recording(config, Traces(tell, arguments.repeats))
-    return trace, _placed(config, trace.ranks), noise
-
-
-def _placed(config: SimulationConfig, ranks: int) -> Placement:
-    """Place the ranks of all instances."""
-    with _naming(config):
-        return config.placement.place(config.machine, ranks * config.instances)
-
-
-@contextmanager
-def _naming(config: SimulationConfig) -> Iterator[None]:
-    """Name the file in errors about its ranks and placement, which show only once the recording or machine is known."""
-    try:
-        yield
-    except UsageError as error:
-        raise UsageError([f"{config.path or config.name}: {fault}" for fault in error.faults]) from None
+    return trace, config.placed(trace.ranks), noise
 
 
 def _title(config: SimulationConfig, trace: Trace) -> str:
@@ -326,5 +310,4 @@ def _recording(config: SimulationConfig, traces: Traces) -> tuple[Trace, BurstNo
             raise UsageError(f"{config.name}: program must have a trace or a number of ranks, got neither")
         ranks = Trace.open(config.program.trace).ranks
     (application,) = traces.record([(config.program, ranks)])
-    with _naming(config):
-        return recording(application, ranks, traces)
+    return recording(application, ranks, traces)

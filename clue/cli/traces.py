@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clue.cli.terminal import Report, detail
-from clue.errors import UsageError
+from clue.errors import UsageError, written_at
 from clue.predict.application import PLACEHOLDER, Application, Key
 from clue.predict.replaying import EXTRAPOLATE, record_on
 from clue.trace import Trace
@@ -37,7 +37,8 @@ class Traces:
         if application.trace is None:
             (application,) = self.record([(application, ranks)])
         assert application.trace is not None
-        return self._recorded.get(application.trace) or _opened(application.trace, ranks)
+        with written_at(application.place):
+            return self._recorded.get(application.trace) or _opened(application.trace, ranks)
 
     def record(self, wanted: Sequence[Key]) -> list[Application]:
         """Return applications with their traces; scripts without a trace are recorded, all in turn.

@@ -128,7 +128,10 @@ def _simulation(reading: Reading, name: str, path: FilePath | None) -> Simulatio
     for i, node in enumerate(placement.nodes or ()):
         if node >= len(machine.nodes):
             reading.fault(("placement", i), f"must be a node from 0 to {len(machine.nodes) - 1}, got {node}")
-    return SimulationConfig(form.name or name, program, machine, ranks, placement, form.instances, path)
+    written = reading.document.at().value
+    where = ("placement",) if isinstance(written, dict) and "placement" in written else ("program", "ranks")
+    places = {"placement": reading.place(where), "instances": reading.place(("instances",))}
+    return SimulationConfig(form.name or name, program, machine, ranks, placement, form.instances, path, places)
 
 
 def _machine(reading: Reading) -> Machine | None:

@@ -46,6 +46,10 @@ class Reading:
         """Add a fault of the value at a path, or of its key; the rule ends with the value got."""
         self.faults.add(self.document, path, rule, of_key=of_key)
 
+    def place(self, path: Path, *, of_key: bool = False) -> str:
+        """Return where the value at a path, or its key, is written, or what is nearest to it: ``FILE:LINE:COLUMN``."""
+        return self.document.nearest(path)[0].place(of_key=of_key)
+
     def form(self, form: type[AnyForm], rules: Rules[AnyForm] | None = None) -> AnyForm | None:
         """Return the document in its form, or add its faults and return ``None``.
 

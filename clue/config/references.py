@@ -100,7 +100,7 @@ def _counted(machine: Document, reading: Reading, path: Path) -> Document:
 def build_application(reading: Reading, path: Path, form: ProgramForm) -> Application:
     """Build an application from the form at a path, and check that the files that it names exist."""
     if form.model is not None or form.size is not None:
-        return Application(modelled=_modelled(reading, path, form))
+        return Application(modelled=_modelled(reading, path, form), place=reading.place(path))
     if form.script is None and form.trace is None and form.extrapolate is None:
         reading.fault(path, "must have a script or a trace, got neither")
     script = reading.base / form.script if form.script is not None else None
@@ -131,6 +131,7 @@ def build_application(reading: Reading, path: Path, form: ProgramForm) -> Applic
         tuple(inputs),
         tuple(form.environment),
         extrapolated,
+        place=reading.place((*path, "trace") if form.trace is not None else path),
     )
 
 

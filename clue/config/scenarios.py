@@ -74,6 +74,7 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
         next_amount=more,
         next_from=next_from,
         beyond=tuple(generated.beyond),
+        place=reading.place(("generate",) if form.options is None else ("options",), of_key=True),
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clue.display import html, short_repr
+from clue.errors import written_at
 from clue.machine import Machine, Placement
 from clue.predict.application import Application
 from clue.units import count_of
@@ -49,6 +51,7 @@ class SimulationConfig:
         placement: Where the ranks run.
         instances: Independent copies that run side by side.
         path: The file it was read from, or ``None``.
+        places: Where the file states ``placement`` (or else the ranks) and ``instances``: ``FILE:LINE:COLUMN``.
     """
 
     name: str
@@ -58,6 +61,20 @@ class SimulationConfig:
     placement: PlacementChoice = PlacementChoice()
     instances: int = 1
     path: Path | None = None
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    def place_of(self, key: str) -> str:
+        """Return where the file states ``placement`` or ``instances``, for messages; if unknown, the name."""
+        return self.places.get(key) or self.name
+
+    def placed(self, ranks: int) -> Placement:
+        """Place the ranks of all instances; of ranks that only the trace states, faults show no earlier.
+
+        Raises:
+            UsageError: With the place in the file, if they do not fit, or the list has another length.
+        """
+        with written_at(self.place_of("placement")):
+            return self.placement.place(self.machine, ranks * self.instances)
 
     def __repr__(self) -> str:
         """Return a short form: what runs where."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clue.skeleton.prediction import Measured
@@ -56,6 +56,7 @@ class Application:
         extrapolated: Source of extrapolated traces, if any. Also preferred to recording.
         modelled: Its model, where it has no traces.
         measured: Its time from a run of its skeleton on the machine in question. Preferred to everything else.
+        place: Where a file asks for it, ``FILE:LINE:COLUMN``, for messages; empty if unknown.
     """
 
     script: Path | None = None
@@ -67,6 +68,7 @@ class Application:
     extrapolated: Extrapolated | None = None
     modelled: Modelled | None = None
     measured: Measured | None = None
+    place: str = field(default="", compare=False, repr=False)
 
     @property
     def name(self) -> str:

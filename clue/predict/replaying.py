@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.caveats import About, Caveat
-from clue.errors import UsageError
+from clue.errors import UsageError, written_at
 from clue.kernel import (
     ComputationBounds,
     Program,
@@ -128,11 +128,12 @@ def recording(application: Application, ranks: int, traces: TraceSource) -> tupl
     found = [traces(replace(application, trace=path, repeats=()), ranks) for path in paths]
     for trace in found:
         if trace.ranks != ranks:
-            raise UsageError(
-                f"{trace.name}: trace must have {count_of(ranks)}, got {trace.ranks}. Ask for ranks: {trace.ranks}, as "
-                f"a recording serves one number of ranks; or name traces with {PLACEHOLDER} and {record_on(ranks)}; "
-                f"or {EXTRAPOLATE}"
-            )
+            with written_at(application.place):
+                raise UsageError(
+                    f"{trace.name}: trace must have {count_of(ranks)}, got {trace.ranks}. Ask for ranks: "
+                    f"{trace.ranks}, as a recording serves one number of ranks; or name traces with {PLACEHOLDER} and "
+                    f"{record_on(ranks)}; or {EXTRAPOLATE}"
+                )
     return typical_recording(found), noise_of_recordings(found)
 
 

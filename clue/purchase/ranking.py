@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from clue.caveats import gathered, named
-from clue.errors import UsageError
+from clue.errors import UsageError, written_at
 from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
 from clue.purchase.accounts import Accounts
@@ -186,7 +186,8 @@ def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None) 
     for workload in scenario.workloads:
         for component in workload.components:
             if fault := predictor.check(component.application, component.name, workload.instances):
-                raise UsageError(f"{workload.name}: {fault}")
+                with written_at(component.application.place):
+                    raise UsageError(f"{workload.name}: {fault}")
 
 
 def _check_use(scenario: Scenario) -> None:

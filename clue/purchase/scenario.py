@@ -272,6 +272,7 @@ class Scenario:
         next_from: The option that it is spent on; empty: the first of the ranking.
         beyond: Generated options that the budget covers only with the additional money.
         left_out: Number of generated options that are left out because the budget does not cover them.
+        place: Where a file states the options, ``FILE:LINE:COLUMN``; empty if unknown.
     """
 
     name: str
@@ -292,6 +293,7 @@ class Scenario:
     next_amount: Money | None = None
     next_from: str = ""
     beyond: tuple[Option, ...] = ()
+    place: str = ""
 
     @property
     def life(self) -> Life:

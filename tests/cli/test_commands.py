@@ -462,7 +462,9 @@ def test_nothing_ranked_is_a_failure_that_says_why(
         each()
     status, out, err = run(capsys, "simulate", "which.yaml", *form)
     assert status == 1
-    assert err.splitlines()[-1].startswith(f"clue: which: at least one option must be ranked, got none: {said}")
+    assert err.splitlines()[-1].startswith(
+        f"clue: which.yaml:4:1: at least one option must be ranked, got none: {said}"
+    )
     assert not Path("plots").exists()
     if form == ("--json",):
         assert all("position" not in each for each in json.loads(out)["ranking"])
@@ -520,7 +522,7 @@ def test_a_missing_recording_is_told_with_those_that_are_there(capsys: pytest.Ca
     """The message lists the existing recordings by ranks, and says how to make the missing one."""
     Path("run.yaml").write_text("program: {trace: 'pp-{ranks}.clue', ranks: 512}\nmachine: pair.yaml\n")
     status, _, err = run(capsys, "simulate", "run.yaml")
-    missing = "clue: run.yaml: pp-512.clue: trace must exist, got no such file or folder."
+    missing = "clue: run.yaml:1:18: pp-512.clue: trace must exist, got no such file or folder."
     advice = (
         "record the program on 512 ranks (clue record -n 512 -o pp-512.clue): this computer will do, more ranks than "
         "cores are fine as long as memory lasts; or extrapolate it from recordings of smaller sizes on fewer ranks "
@@ -541,11 +543,19 @@ def test_a_recording_of_another_size_is_told_with_what_is_possible(capsys: pytes
     status, _, err = run(capsys, "simulate", "run.yaml")
     assert (status, err) == (
         2,
-        "clue: run.yaml: pingpong.clue: trace must have 512 ranks, got 2. Ask for ranks: 2, as a recording serves one "
-        "number of ranks; or name traces with {ranks} and record the program on 512 ranks (clue record -n 512): this "
-        "computer will do, more ranks than cores are fine as long as memory lasts; or extrapolate it from recordings "
-        "of smaller sizes on fewer ranks (clue extrapolate --plan says which)\n",
+        "clue: run.yaml:1:18: pingpong.clue: trace must have 512 ranks, got 2. Ask for ranks: 2, as a recording serves "
+        "one number of ranks; or name traces with {ranks} and record the program on 512 ranks (clue record -n 512): "
+        "this computer will do, more ranks than cores are fine as long as memory lasts; or extrapolate it from "
+        "recordings of smaller sizes on fewer ranks (clue extrapolate --plan says which)\n",
     )
+
+
+def test_a_comparison_names_the_place_of_a_recording_of_another_size(capsys: pytest.CaptureFixture[str]) -> None:
+    """The recording has 2 ranks and the workload asks for 1: file, line and column of the trace come first."""
+    edit("which.yaml", "ranks: 2}", "ranks: 1}")()
+    status, _, err = run(capsys, "simulate", "which.yaml")
+    assert status == 2
+    assert err.startswith("clue: which.yaml:3:35: pingpong.clue: trace must have 1 rank, got 2. Ask for ranks: 2")
 
 
 WILD = "from mpi4py import MPI\nc = MPI.COMM_WORLD\nc.Create_group\nMPI.Win.Create(bytearray(8), comm=c).Free()\n"
@@ -630,10 +640,11 @@ def test_huge_figures_have_an_exponent(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_placement_of_other_ranks_is_refused_with_its_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """That a list of nodes has another length shows once the trace is read; the message names the simulation."""
+    """That a list of nodes has another length shows once the trace is read; the message names file and line."""
     edit("run.yaml", "machine: pair.yaml", "machine: pair.yaml\nplacement: [0, 1, 1]")()
+    line = Path("run.yaml").read_text().split("placement")[0].count("\n") + 1
     status, _, err = run(capsys, "simulate", "run.yaml")
-    assert (status, err) == (2, "clue: run.yaml: placement: list must name one node per rank (2), got 3\n")
+    assert (status, err) == (2, f"clue: run.yaml:{line}:12: placement: list must name one node per rank (2), got 3\n")
 
 
 def test_room_for_ranks_is_asked_for_before_they_are_recorded(capsys: pytest.CaptureFixture[str]) -> None:
@@ -642,4 +653,4 @@ def test_room_for_ranks_is_asked_for_before_they_are_recorded(capsys: pytest.Cap
     Path("run.yaml").write_text("program: {script: never.py, ranks: 3}\nmachine: pair.yaml\n")
     status, _, err = run(capsys, "simulate", "run.yaml")
     assert status == 2
-    assert err.startswith("clue: run.yaml: placement: ranks must be at most 2 on pair") and "it was run" not in err
+    assert err.startswith("clue: run.yaml:1:36: placement: ranks must be at most 2 on pair") and "it was run" not in err

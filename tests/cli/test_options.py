@@ -431,4 +431,4 @@ def test_repeats_do_not_hide_that_nothing_can_be_bought(capsys: pytest.CaptureFi
     edit("which.yaml", "{trace: pingpong.clue}", "{script: prog.py}")()
     edit("pair.yaml", ", price: 900 EUR", "")()
     assert main(["simulate", "which.yaml", "--repeats", "2"]) == 1
-    assert "which: at least one option must be ranked, got none" in capsys.readouterr().err
+    assert "clue: which.yaml:4:1: at least one option must be ranked, got none" in capsys.readouterr().err

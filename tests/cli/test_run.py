@@ -163,6 +163,16 @@ def test_a_virtual_clock_makes_sleeping_free(capfd: pytest.CaptureFixture[str]) 
             "four.yaml: output must not be a file that the command reads",
         ),
         (["run.yaml", "-n", "5"], "placement: ranks must be at most 4 on four"),
+        (
+            ["crowded.yaml"],
+            "crowded.yaml:1:36: placement: ranks must be at most 4 on four (4 nodes, 4 processors), got 5",
+        ),
+        (
+            ["crowded.yaml", "-n", "6"],
+            "clue: placement: ranks must be at most 4 on four (4 nodes, 4 processors), got 6",
+        ),
+        (["listed.yaml"], "listed.yaml:3:12: placement: list must name one node per rank (2), got 3"),
+        (["twice.yaml"], "twice.yaml:3:12: instances must be 1 in a live run, got 2"),
         (["which.yaml", "-n", "2"], "which: -n must go with one program on one machine, got a comparison"),
         (["which.yaml", "--record", "r.clue"], "which: --record must go with one program on one machine"),
     ],
@@ -171,9 +181,23 @@ def test_bad_usage_is_told_before_anything_runs(capfd: pytest.CaptureFixture[str
     """Each mistake is reported with status 2, and standard output stays empty."""
     Path("taken").mkdir()
     Path("taken/thing").touch()
+    Path("crowded.yaml").write_text("program: {script: prog.py, ranks: 5}\nmachine: four.yaml\n")
+    for name, line in (("listed", "placement: [0, 0, 1]"), ("twice", "instances: 2")):
+        Path(f"{name}.yaml").write_text(f"{Path('run.yaml').read_text()}{line}\n")
     status, out, err = run(capfd, *words)
     assert (status, out) == (2, "")
     assert said in err
+
+
+def test_a_comparison_names_the_place_of_what_cannot_run(capfd: pytest.CaptureFixture[str]) -> None:
+    """Too many ranks for every option, and two instances: each message begins with file, line and column."""
+    Path("which.yaml").write_text(Path("which.yaml").read_text().replace("ranks: [2]", "ranks: [5]"))
+    status, _, err = run(capfd, "which.yaml")
+    said = "as-it-is, slower: pp: 5 ranks need as many processors, the machine has 4\n"
+    assert (status, err) == (1, f"clue: which.yaml:3:1: at least one option must be ranked, got none: {said}")
+    Path("which.yaml").write_text(Path("which.yaml").read_text().replace("ranks: [5]", "ranks: 2, instances: 2"))
+    status, _, err = run(capfd, "which.yaml")
+    assert (status, err) == (2, "clue: which.yaml:2:27: pp: instances must be 1 in a live run, got 2\n")
 
 
 def test_a_trace_alone_cannot_run(capfd: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +206,7 @@ def test_a_trace_alone_cannot_run(capfd: pytest.CaptureFixture[str]) -> None:
     Path("replay.yaml").write_text("program: {trace: t.clue, ranks: 2}\nmachine: four.yaml\n")
     status, _, err = run(capfd, "replay.yaml")
     assert status == 2
-    assert "replay: program must have a script to run live, got a trace only: use clue simulate" in err
+    assert "replay.yaml:1:18: program must have a script to run live, got a trace only: use clue simulate" in err
 
 
 @pytest.mark.parametrize("words", [["c.yaml", "--json", "--plots", "d"], ["--plots", "d", "c.yaml", "--json"]])
