@@ -1,4 +1,4 @@
-"""Caveats of a ranking, each once: those of its simulations, and the reasons for idle processors.
+"""Caveats of a ranking, each once: those of its simulations, reasons for idle processors, quanta that do not count.
 
 Options and workloads have the names that the scenario gives them.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from clue.caveats import About, Caveat, Said, gathered
+from clue.caveats import About, Caveat, Said, gathered, note
 from clue.machine import Machine
 from clue.purchase.attempts import Attempt, Cell
-from clue.purchase.scenario import Scenario, Workload
-from clue.units import count_of, format_number
+from clue.purchase.costs import Tariff
+from clue.purchase.scenario import Option, Scenario, Workload
+from clue.units import count_of, format_number, format_time
 
 
 def caveats_of(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
@@ -27,6 +28,8 @@ def caveats_of(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
 
 def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
     for attempt in listed:
+        if (uncounted := _uncounted_quantum(scenario, attempt.option)) is not None:
+            yield Said(uncounted, attempt.option.name, "")
         for workload, cell in zip(scenario.workloads, attempt.cells, strict=True):
             for component, prediction in zip(workload.components, cell.possible[0].run.predictions, strict=False):
                 name = workload.title(component)
@@ -35,6 +38,20 @@ def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
                 yield Said(slower, attempt.option.name, workload.name)
             idle = _idle(workload, attempt.option.machine, cell)
             yield from (Said(caveat, attempt.option.name, workload.name) for caveat in idle)
+
+
+def _uncounted_quantum(scenario: Scenario, option: Option) -> Caveat | None:
+    """Report that begun quanta are not in a total cost, because the number of runs is not stated."""
+    cloud = None if option.costs is None else option.costs.cloud
+    # Demands are stated for all workloads or for none.
+    is_stated = scenario.queue is not None or any(each.demand is not None for each in scenario.workloads)
+    if cloud is None or not cloud.quantum or cloud.tariff is Tariff.RESERVED or is_stated:
+        return None
+    text = (
+        f"its billing quantum, {format_time(cloud.quantum)}, counts in the cost of a run, but not in the total cost, "
+        "which is the rent for all the time that it is in use: state runs_a_month or jobs to count every begun quantum"
+    )
+    return note(About.MACHINE, option.name, text)
 
 
 def _slower(scenario: Scenario, workload: Workload, cell: Cell) -> Caveat | None:

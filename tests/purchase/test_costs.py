@@ -84,6 +84,27 @@ def test_runs_a_month_are_what_a_cloud_is_paid_for() -> None:
     assert scores(per_run)["cloud"] == pytest.approx(0.24)
 
 
+def test_a_quantum_that_the_total_cost_leaves_out_is_told() -> None:
+    """Without a number of runs, a minute or none gives the total of nodes rented all year: 4 · 3.60 · 8,760."""
+    said = (
+        "cloud: its billing quantum, 60 s, counts in the cost of a run, but not in the total cost, which is the rent "
+        "for all the time that it is in use: state runs_a_month or jobs to count every begun quantum"
+    )
+    for quantum, tariff, demand, warned in (
+        (60.0, Tariff.ON_DEMAND, None, True),
+        (0.0, Tariff.ON_DEMAND, None, False),
+        (60.0, Tariff.RESERVED, None, False),
+        (60.0, Tariff.ON_DEMAND, 1000 / MONTH, False),
+    ):
+        cloud = Costs(cloud=Cloud(3.60 / HOUR, tariff, quantum))
+        asked = by(
+            Criterion.TOTAL_COST, costing("cloud", 4, 0, cloud), workloads=(workload(ranks=(4,), demand=demand),)
+        )
+        assert (said in ranked(asked).warnings) == warned
+        if demand is None:
+            assert scores(asked)["cloud"] == pytest.approx(4 * 3.60 * 8760)
+
+
 def test_runs_cost_together_what_they_cost_each() -> None:
     """The costs of all runs add up to the total, with power that depends on use and a cloud that bills minutes."""
     jobs = (workload("a", ranks=(1,), demand=5000 / MONTH), workload("b", ranks=(4,), factor="3", demand=900 / MONTH))
