@@ -22,7 +22,7 @@ class CallProfile:
     Attributes:
         call: Its name in MPI.
         count: How often it was made, over all ranks.
-        nbytes: Bytes passed to it: for a send its message, for a collective as :mod:`clue.trace.ops` defines.
+        nbytes: Bytes that ranks send in it, summed over ranks (:func:`sent`).
         seconds: Wall time inside it when recorded, summed over ranks.
         left_out: The calls among them that the simulator leaves out, if any.
     """
@@ -60,7 +60,7 @@ class SiteProfile:
         site: Its call path; the unknown site stands for calls whose line in the program is unknown.
         calls: Names of the MPI calls made there; several only if a name stands for several functions.
         count: How often they were made, over all ranks; 0 where a region begins or ends.
-        nbytes: Bytes passed to them, as in :class:`CallProfile`.
+        nbytes: Bytes that ranks send in them, as in :class:`CallProfile`.
         compute: CPU time of the bursts that end there, as recorded, summed over ranks, s.
         seconds: Wall time inside the calls when recorded, summed over ranks, s.
     """
@@ -98,7 +98,7 @@ def profile_calls(trace: Trace) -> tuple[CallProfile, ...]:
     call = ops.call[trace.first_rows()]
     made, kinds = ops.op != Op.COMPUTE, len(trace.head.calls)
     count = np.bincount(call[first & made], minlength=kinds)
-    nbytes = np.bincount(call[made], weights=payload(trace)[made], minlength=kinds)
+    nbytes = np.bincount(call[made], weights=sent(trace)[made], minlength=kinds)
     seconds = np.bincount(call[made], weights=ops.took[made], minlength=kinds) * 1e-9
     left_out = {name: Unmodelled(name, *extent) for name, extent in trace.left_out().items()}
     profiles = [
@@ -118,7 +118,7 @@ def profile_sites(trace: Trace) -> tuple[SiteProfile, ...]:
     for key in np.unique(ops.site[calls].astype(np.int64) * kinds + ops.call[calls]).tolist():
         names.setdefault(key // kinds, []).append(trace.head.calls[key % kinds])
     count = np.bincount(ops.site[calls], minlength=len(sites))
-    nbytes = np.bincount(ops.site[made], weights=payload(trace)[made], minlength=len(sites))
+    nbytes = np.bincount(ops.site[made], weights=sent(trace)[made], minlength=len(sites))
     compute, seconds = (
         np.bincount(ops.site, weights=each, minlength=len(sites)) * 1e-9 for each in (ops.cpu, ops.took)
     )
@@ -131,8 +131,29 @@ def profile_sites(trace: Trace) -> tuple[SiteProfile, ...]:
     return tuple(sorted(profiles, key=lambda each: (-each.compute - each.seconds, each.number)))
 
 
+def sent(trace: Trace) -> npt.NDArray[np.float64]:
+    """Return the bytes that the rank of each op passes to it to be sent, shape (ops,): its message, or its send buffer.
+
+    All collectives have one meaning, whatever an op states (:mod:`clue.trace.ops`): of a broadcast only the root sends,
+    an all-to-all sends a block to each rank of the communicator, a reduce-scatter the blocks of all ranks. What the
+    root of a scatter sends counts at the ranks that receive it, because only their ops state it; the sum over ranks is
+    the same. Receives, waits, packing and sleeping send nothing.
+    """
+    ops, found = trace.ops, payload(trace).astype(np.float64)
+    peers = [each.group if each.remote is None else each.remote for each in trace.head.communicators]
+    to_each = ops.are(Op.ALLTOALL, Op.REDUCE_SCATTER)
+    found[to_each] *= np.array([len(group) for group in peers], np.int64)[ops.comm[to_each]]
+    broadcast = np.flatnonzero(ops.are(Op.BCAST))
+    pairs = ops.comm[broadcast].astype(np.int64) * trace.ranks + ops.peer[broadcast]
+    named, which = np.unique(pairs, return_inverse=True)
+    roots = np.array([peers[pair // trace.ranks][pair % trace.ranks] for pair in named.tolist()], np.int64)
+    found[broadcast[trace.row_ranks[broadcast] != roots[which]]] = 0
+    found[ops.are(Op.PACK, Op.SLEEP)] = 0
+    return found
+
+
 def payload(trace: Trace) -> npt.NDArray[np.int64]:
-    """Return the bytes of each op, including those listed in the extra column."""
+    """Return the bytes of each op as recorded, including those listed in the extra column."""
     ops, sums = trace.ops, np.concatenate(([0], np.cumsum(trace.ops.extras)))
     start = trace.row_extras
     nbytes = np.where(ops.op == Op.SPAWN, 0, ops.nbytes)

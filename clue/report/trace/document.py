@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def trace_document(trace: Trace) -> Document:
-    """Describe a trace: program, computer, calls, regions, communicators and ranks, as recorded."""
+    """Describe a trace: program, computer, calls, regions, communicators and ranks, as recorded.
+
+    The key ``nbytes`` of a call is what ranks send in it, summed over ranks (:func:`clue.analysis.trace.sent`).
+    """
     from clue.analysis.trace import (  # noqa: PLC0415 - numpy
         profile_calls,
         profile_communicators,
@@ -76,7 +79,7 @@ def recordings_document(recorded: Repeated) -> Document:
 
 
 def sites_document(trace: Trace) -> Document:
-    """Describe the call sites of a trace; the frames of a site are outermost first."""
+    """Describe the call sites of a trace; the frames of a site are outermost first, ``nbytes`` is as that of calls."""
     from clue.analysis.trace import profile_sites  # noqa: PLC0415 - numpy
 
     return {

@@ -44,7 +44,7 @@ def sites_text(trace: Trace) -> RenderableType:
 
     profiles = profile_sites(trace)
     more = f" (the first {MOST_ROWS} of {len(profiles)})" if len(profiles) > MOST_ROWS else ""
-    numbers = ("count", "bytes", "computing before", "time inside")
+    numbers = ("count", "bytes sent", "computing before", "time inside")
     title = f"Call sites, all ranks, as recorded{more}"
     shown = table("site", "function", "called from", "call", *numbers, title=title, numbers=numbers)
     for each in profiles[:MOST_ROWS]:
@@ -130,7 +130,7 @@ def _overhead(trace: Trace) -> str:
 def _calls(calls: tuple[CallProfile, ...]) -> Table | None:
     if not calls:
         return None
-    numbers = ("count", "bytes", "time inside")
+    numbers = ("count", "bytes sent", "time inside")
     shown = table("call", *numbers, "", title="MPI calls of all ranks, as recorded", numbers=numbers)
     for each in calls:
         size = format_size(each.nbytes) if each.nbytes else ""

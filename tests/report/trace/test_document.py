@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
-from clue.report.trace.document import trace_document
-from tests.report.cases import trace
+from clue.report.trace.document import sites_document, trace_document
+from clue.report.trace.text import sites_text, trace_text
+from clue.trace import Op, TraceBuilder
+from tests.report.cases import rendered, trace
 
 
 def test_trace_document_counts_calls_not_rows() -> None:
@@ -20,3 +22,30 @@ def test_trace_document_counts_calls_not_rows() -> None:
     assert document["regions"] == [{"region": "solve", "bursts": 1, "seconds": 1.5, "flops": 3e9}]
     assert [each["ops"] for each in document["communicators"]] == [9, 0]
     assert document["ranks"][0]["peak_memory"] == 100_000_000
+
+
+def test_bytes_are_those_that_ranks_send() -> None:
+    """Four ranks, of which ranks 1 and 3 make a communicator: what each sends in each call, summed up by hand."""
+    builder = TraceBuilder(4)
+    pair = builder.communicator((3, 1))
+    for rank in range(4):
+        own = builder[rank]
+        own.add(Op.BCAST, call="Bcast", nbytes=100, peer=2)  # rank 2 alone sends
+        own.add(Op.REDUCE, call="Reduce", nbytes=10, peer=0)  # each rank its vector
+        own.add(Op.GATHER, call="Gather", nbytes=7, peer=0)
+        own.add(Op.SCATTERV, call="Scatterv", nbytes=rank, peer=3)  # 0 + 1 + 2 + 3
+        own.add(Op.ALLTOALL, call="Alltoall", nbytes=8)  # a block to each of 4 ranks
+        own.add(Op.ALLTOALLV, call="Alltoallv", extras=(8, 8, 8, 8))  # the same
+        own.add(Op.REDUCE_SCATTER, call="Reduce_scatter", nbytes=5 + rank)  # a vector of 5 + 6 + 7 + 8 each
+        own.add(Op.PACK, call="Pack", nbytes=1000)
+        own.add(Op.SLEEP, call="sleep", nbytes=10**9)  # nanoseconds
+    for rank in (1, 3):
+        builder[rank].add(Op.BCAST, call="Ibcast", nbytes=20, peer=0, comm=pair)  # its rank 0 is rank 3
+        builder[rank].add(Op.ALLTOALL, call="Ialltoall", nbytes=3, comm=pair)
+    wanted = {"Bcast": 100, "Reduce": 40, "Gather": 28, "Scatterv": 6, "Alltoall": 128, "Alltoallv": 128}
+    wanted |= {"Reduce_scatter": 4 * 26, "Pack": 0, "sleep": 0, "Ibcast": 20, "Ialltoall": 2 * 2 * 3}
+    built = builder.build()
+    calls, sites = (json.loads(json.dumps(of(built))) for of in (trace_document, sites_document))
+    assert {each["call"]: each["nbytes"] for each in calls["calls"]} == wanted
+    assert sites["sites"][0]["nbytes"] == sum(wanted.values())
+    assert "bytes sent" in rendered(trace_text(built)) and "bytes sent" in rendered(sites_text(built))
