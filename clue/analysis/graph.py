@@ -8,7 +8,7 @@ from functools import cached_property
 
 from clue.composition import ComposedModel, SiteTimes
 from clue.models import Features, Forecast, Spent, Time, spent
-from clue.models.parts import doubts, forecast_of
+from clue.models.parts import doubts, forecast_of, misfit
 from clue.models.terms import RANKS, SIZE
 from clue.structure import Graph, Kind, Node
 
@@ -46,15 +46,11 @@ class GraphProfile:
         found: dict[Node, float] = {}
 
         def take(node: Node) -> float:
-            found[node] = self._own(node) if node.kind in LEAVES else sum(map(take, node.children))
+            found[node] = self.times.of(node) if node.kind in LEAVES else sum(map(take, node.children))
             return found[node]
 
         take(self.graph.root)
         return found
-
-    def _own(self, node: Node) -> float:
-        of_kind = self.times.computation if node.kind is Kind.COMPUTATION else self.times.communication
-        return float(of_kind[node.site])
 
     @cached_property
     def counts(self) -> Mapping[Node, float]:
@@ -106,6 +102,8 @@ class GraphProfile:
         said = []
         if self.graph.astray:
             said.append(f"{self.graph.astray:,} calls lie behind later ones outside any loop: counts may be wrong")
+        if self.composition is not None:
+            said += misfit(self.composition.off)
         if self.composition is not None and self.target is not None:
             said += doubts(self.composition.time, *self.target)
         return said

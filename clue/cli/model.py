@@ -23,7 +23,7 @@ from clue.machine import Machine
 from clue.models import Composition, Configuration, Footprint, Found, Method, Term, Use, best, fit_cluster
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE, FEWEST_RANKS, WHOLE
 from clue.models.model import ANY, Model
-from clue.models.parts import ProgramModel, doubts
+from clue.models.parts import ProgramModel, doubts, misfit
 from clue.predict.configurations import Beside, Replays, beside
 from clue.report.model.document import forecast_document, found_document, model_document, model_yaml
 from clue.report.model.program_document import predicted_document, program_model_document
@@ -137,6 +137,7 @@ def _show_program(arguments: argparse.Namespace, model: ProgramModel) -> int:
         show_json(document)
     else:
         show(program_model_text(model, document))
+    say(misfit(model.off), prefix="clue: warning: ")
     return 0
 
 
@@ -145,7 +146,8 @@ def _predict_program(arguments: argparse.Namespace, model: ProgramModel) -> int:
     if arguments.ranks is None:
         raise UsageError("--ranks must be given with a model composed of a program's parts, got none")
     document = predicted_document(model, arguments.size, arguments.ranks)
-    say(doubts(model.time, arguments.size, arguments.ranks), prefix="clue: warning: ")
+    said = [*misfit(model.off), *doubts(model.time, arguments.size, arguments.ranks)]
+    say(said, prefix="clue: warning: ")
     if arguments.json:
         show_json(document)
     else:

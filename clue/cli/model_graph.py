@@ -10,7 +10,7 @@ from clue.analysis.graph import GraphProfile
 from clue.cli.effects import refuse
 from clue.cli.model_runs import read_by
 from clue.cli.terminal import Report, check_plots, output_file, plots_folder, progress, say, show, show_json
-from clue.composition import SiteTimes, compose, on_critical_path, recorded
+from clue.composition import SiteTimes, compose, on_critical_path, recorded, with_first_bursts
 from clue.config import load_machine
 from clue.errors import TraceError, UsageError
 from clue.extrapolation import Family
@@ -76,7 +76,8 @@ def _of_trace(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
         )
     sites, examples = examples_of([(0, trace.ranks, trace)])
     times, measure = _times(arguments, examples, len(sites), tell)
-    return GraphProfile(trace.name, Graph.of(sites, examples), 0, trace.ranks, times[0], measure)
+    graph, times = with_first_bursts(Graph.of(sites, examples), examples, times)
+    return GraphProfile(trace.name, graph, 0, trace.ranks, times[0], measure)
 
 
 def _of_family(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
@@ -86,8 +87,8 @@ def _of_family(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
         raise UsageError("--size and --ranks must go together, got one of them")
     family = Family.open(arguments.trace)
     sites, examples = examples_of([(each.size, each.ranks, each.typical) for each in family.recordings])
-    graph = Graph.of(sites, examples)
     times, measure = _times(arguments, examples, len(sites), tell)
+    graph, times = with_first_bursts(Graph.of(sites, examples), examples, times)
     tell("fitting")
     composition = compose(graph, examples, times, FITS[arguments.fit or "plausible"])
     largest = max(range(len(examples)), key=lambda i: (examples[i].ranks, examples[i].size))

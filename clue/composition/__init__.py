@@ -10,7 +10,7 @@ performance model for :func:`clue.balance.vector_at`. This package prints nothin
 """
 
 from clue.composition.composing import ComposedModel, compose
-from clue.composition.times import SiteTimes, on_critical_path, recorded
+from clue.composition.times import SiteTimes, on_critical_path, recorded, with_first_bursts
 from clue.models.parts import Fit
 
-__all__ = ["ComposedModel", "Fit", "SiteTimes", "compose", "on_critical_path", "recorded"]
+__all__ = ["ComposedModel", "Fit", "SiteTimes", "compose", "on_critical_path", "recorded", "with_first_bursts"]

@@ -117,8 +117,7 @@ class _Measured:
         return Repeated(_name(node), tuple((iterations / around).tolist()), body) if body else None
 
     def _part(self, node: Node, around: Floats, others: int) -> Part | None:
-        kind = "computation" if node.kind is Kind.COMPUTATION else "communication"
-        seconds = np.array([getattr(each, kind)[node.site] for each in self.times]) / around
+        seconds = np.array([each.of(node) for each in self.times]) / around
         return Part(_name(node), tuple(seconds.tolist()), others) if seconds.any() else None
 
 

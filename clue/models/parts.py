@@ -137,6 +137,8 @@ def _count(features: Features, counts: Sequence[float], fitted: Fit) -> Time:
 FITS: Mapping[str, Fit] = {"plausible": fit, "in-turn": fit_in_turn}
 #: Minimum share of the time at which a part matters.
 _MATTERS = 0.1
+#: Relative error at its own runs from which a model must not be used.
+_UNUSABLE = 0.25
 
 
 def doubts(time: Time, size: float, ranks: float) -> list[str]:
@@ -148,6 +150,18 @@ def doubts(time: Time, size: float, ranks: float) -> list[str]:
         "a factor of 2: fit to more sizes and numbers of ranks, all within one node or all beyond"
         for part in parts
         if part.seconds > _MATTERS * whole and part.high > 2 * part.seconds
+    ]
+
+
+def misfit(off: Sequence[float]) -> list[str]:
+    """Return a line if a model is too far off at its own runs to be used; ``off`` are its relative errors there."""
+    largest = max(map(abs, off), default=0.0)
+    if largest <= _UNUSABLE:
+        return []
+    return [
+        f"the model is off by up to {largest:.0%} at its own recordings and must not be used: its parts do not follow "
+        "size and ranks, or a recording was disturbed: look at the time of each part (clue model graph TRACE), and "
+        "record again on a quiet computer"
     ]
 
 

@@ -24,7 +24,7 @@ from clue.machine import Machine, NodeType, Placement
 from clue.models import Configuration, Forecast, Use
 from clue.models.ensemble import TAIL
 from clue.models.model import ANY, Model
-from clue.models.parts import ProgramModel, doubts
+from clue.models.parts import ProgramModel, doubts, misfit
 from clue.predict.application import MACHINE, Application, Key, Modelled
 from clue.predict.dispatching import Specialist, Told
 from clue.predict.prediction import Task
@@ -220,7 +220,7 @@ class _OfProgram(_Question):
                 "model again (clue model graph)"
             )
             yield Caveat(About.MACHINE, where.machine.name, text, {"model": name})
-        for doubt in doubts(self._model.time, self.modelled.size, self._ranks):
+        for doubt in (*misfit(self._model.off), *doubts(self._model.time, self.modelled.size, self._ranks)):
             yield note(About.PROGRAM, name, doubt)
 
 

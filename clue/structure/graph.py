@@ -5,12 +5,15 @@ them, loops are nodes with iteration counts, and a call is two nodes: the comput
 Consecutive nodes are parallel if no rank executes two of them, such as the parts of a master and of its workers.
 PEMPIs-Het draws such a graph, DP*Graph++, by hand from the source: rectangles, dotted loops and triangles.
 
+The burst before the first call in a loop contains what the program computed before the loop. Where that matters, it is
+a node of its own (:meth:`Graph.with_first`).
+
 Ranks that execute the same sites have one *role*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import groupby
@@ -62,6 +65,7 @@ class Node:
         times: How often each of them does: number of iterations of a loop, number of calls of a call or a computation.
         children: Its parts, in order; for a parallel node, the parallel parts.
         region: Region of a computation or call.
+        is_first: Whether it is the part of a computation that precedes the loops around its site.
     """
 
     kind: Kind
@@ -72,6 +76,7 @@ class Node:
     times: Mapping[Goer, int] = field(default_factory=dict)
     children: tuple[Node, ...] = ()
     region: str = ""
+    is_first: bool = False
 
     def ranks(self, recording: int) -> tuple[int, ...]:
         """Return the ranks of a recording that execute it."""
@@ -97,11 +102,15 @@ class Graph:
         root: The whole program.
         roles: Groups of ranks that execute the same sites, by their lowest rank.
         astray: Number of calls that jump back outside any loop: iteration counts of loops there may be wrong.
+        entries: By site within loops and rank, the number of calls with which the rank enters all these loops.
+        calls: By site and rank, the number of calls.
     """
 
     root: Node
     roles: tuple[frozenset[Goer], ...]
     astray: int = 0
+    entries: Mapping[int, Mapping[Goer, int]] = field(default_factory=dict)
+    calls: Mapping[int, Mapping[Goer, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, sites: Sequence[Site], examples: Sequence[Example]) -> Graph:
@@ -121,7 +130,27 @@ class Graph:
             children += reading.call(0)
         everybody = frozenset(goer for calls in reading.calls.values() for goer in calls)
         root = Node(Kind.SEQUENCE, "program", goers=everybody, times=dict.fromkeys(everybody, 1))
-        return cls(replace(root, children=_side_by_side(children, everybody)), reading.roles(), reading.astray)
+        root = replace(root, children=_side_by_side(children, everybody))
+        return cls(root, reading.roles(), reading.astray, reading.entries, reading.calls)
+
+    def with_first(self, sites: Set[int]) -> Graph:
+        """Return the graph with nodes before loops for what precedes the first bursts of some sites in them."""
+        return replace(self, root=replace(self.root, children=tuple(self._with_first(self.root.children, sites))))
+
+    def _with_first(self, nodes: Iterable[Node], sites: Set[int]) -> Iterator[Node]:
+        for node in nodes:
+            if node.kind is Kind.LOOP:
+                inside = [each for _, each in node.walk() if each.kind is Kind.COMPUTATION and each.site in sites]
+                for each in inside:
+                    entries = self.entries[each.site]
+                    name = f"until the loop, {each.name}"
+                    yield replace(each, name=name, goers=frozenset(entries), times=entries, is_first=True)
+                yield node
+            elif node.kind is Kind.PARALLEL:
+                branches = [list(self._with_first([child], sites)) for child in node.children]
+                yield replace(node, children=tuple(map(_branch, branches)))
+            else:
+                yield replace(node, children=tuple(self._with_first(node.children, sites))) if node.children else node
 
 
 @dataclass(slots=True)
@@ -136,6 +165,7 @@ class _Reading:
         names: By site, names of its calls.
         regions: By site, their regions.
         astray: Number of calls that jump back outside any loop.
+        entries: By site within loops and rank, the calls that enter all loops around them.
     """
 
     nest: Nest
@@ -145,6 +175,7 @@ class _Reading:
     names: dict[int, dict[str, None]] = field(default_factory=dict)
     regions: dict[int, dict[str, None]] = field(default_factory=dict)
     astray: int = 0
+    entries: dict[int, dict[Goer, int]] = field(default_factory=dict)
 
     def read(self, number: int) -> None:
         """Read a recording."""
@@ -155,6 +186,10 @@ class _Reading:
             sites = example.sites[first:end][begins[first:end]]
             for site, calls in zip(*(each.tolist() for each in np.unique(sites, return_counts=True)), strict=True):
                 self.calls.setdefault(site, {})[number, rank] = calls
+            for site, is_entry in zip(sites.tolist(), walk.entering(sites.tolist()), strict=True):
+                if is_entry:
+                    of = self.entries.setdefault(site, {})
+                    of[number, rank] = of.get((number, rank), 0) + 1
             coordinates, astray = walk.coordinates(sites.tolist())
             self.astray += len(astray)
             self._count((number, rank), sites.tolist(), coordinates)

@@ -157,6 +157,15 @@ class Walk:
             before = site
         return result, astray
 
+    def entering(self, sites: Sequence[int]) -> list[bool]:
+        """Return which calls of a rank enter all loops around them: the burst before them began outside of any."""
+        before, result = -1, []
+        for site in sites:
+            shared = self._transition(before, site)[0] if before >= 0 else 0
+            result.append(shared == 0 and bool(self.nest.loops(site)))
+            before = site
+        return result
+
     def _transition(self, before: int, after: int) -> tuple[int, bool]:
         key = (before, after)
         if key not in self.known:

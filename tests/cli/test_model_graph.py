@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from clue.cli import main
-from clue.trace import TraceBuilder
+from clue.trace import Op, TraceBuilder
+from clue.trace.sites import Frame, Site
 from tests.extrapolation.families import ring, saved
 
 KEYS = [(n, p) for n in (100, 200, 300) for p in (2, 3, 4)]
@@ -179,3 +180,22 @@ def test_no_recording_is_overwritten(folder: Path, capsys: pytest.CaptureFixture
     said = f"clue: {target}: output must not be a file that the command reads, got {target.parent}\n"
     assert capsys.readouterr().err == said
     assert target.read_text() == before
+
+
+def test_a_model_that_its_own_recordings_refute_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A recording that computes for 30 s between others of 1 s: no model meets it, wherever the model is asked."""
+    for n, seconds in ((10, 1.0), (20, 30.0), (30, 1.0), (40, 1.0)):
+        trace = TraceBuilder(1, "odd.py")
+        trace[0].at(Site((Frame("odd.py", "main", 1, 1, ()),)))
+        trace[0].compute(seconds)
+        trace[0].collective(Op.BARRIER)
+        trace.build().save(tmp_path / f"odd-{n}-1.clue")
+    kept, said = tmp_path / "odd.yaml", "at its own recordings and must not be used"
+    pattern = str(tmp_path / "odd-{size}-{ranks}.clue")
+    assert main(["model", "graph", pattern, "--machine", "pempis-het", "--json", "-o", str(kept)]) == 0
+    assert said in json.loads(capsys.readouterr().out)["warnings"][0]
+    for words in (["show", str(kept)], ["predict", str(kept), "--size", "20", "--ranks", "1"]):
+        assert main(["model", *words]) == 0
+        assert said in capsys.readouterr().err
+        assert main(["model", *words, "--json"]) == 0
+        assert said in json.loads(capsys.readouterr().out)["warnings"][0]

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clue.balance import shares, vector_at
-from clue.composition import ComposedModel, compose, on_critical_path, recorded
+from clue.composition import ComposedModel, compose, on_critical_path, recorded, with_first_bursts
 from clue.errors import ModelError
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Machine, Network, NoContention, NodeType
 from clue.models import Loop, fit_in_turn
-from clue.models.parts import doubts
+from clue.models.parts import doubts, misfit
 from clue.structure import Graph, Kind, examples_of
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
@@ -199,3 +199,50 @@ def test_what_cannot_be_composed_is_refused() -> None:
         composed([], where)
     with pytest.raises(ModelError, match=r"n: values must be at least 3 different ones for the terms 1, n, n\^2"):
         composed([(100, p, ring(100, p)) for p in (2, 3)], where, fitted=fit_in_turn)
+
+
+WORK = site(4, 3)
+
+
+def beginning(n: int, ranks: int, begin: float) -> Trace:
+    """Return a program that computes before a loop whose body computes for 1 ms before a barrier, n times."""
+    trace = TraceBuilder(ranks, "begin.py")
+    for rank in range(ranks):
+        trace[rank].at(WORK)
+        for i in range(n):
+            trace[rank].compute(0.001 + (begin if i == 0 else 0.0))
+            trace[rank].collective(Op.BARRIER)
+    return trace.build()
+
+
+def test_a_long_burst_before_a_loop_is_a_part_of_its_own() -> None:
+    """1 s and n iterations of 1 ms: in the body of the loop, it would be 1 s / n a time; size 400 takes 1.4 s."""
+    where = network(Curve.line(0.0), Curve.line(0.0))
+    sites, examples = examples_of([(n, p, beginning(n, p, 1.0)) for n in (20, 50, 100) for p in (2, 4)])
+    times = [on_critical_path(each, len(sites), where) for each in examples]
+    at, graph = sites.index(WORK), Graph.of(sites, examples)
+    assert [each.first[at] for each in times] == [pytest.approx(1.001)] * 6
+    apart, found = with_first_bursts(graph, examples, times)
+    assert [each.before_loops[at] for each in found] == [pytest.approx(1.0)] * 6
+    assert [each.computation[at] for each in found] == pytest.approx([n * 1e-3 for n in (20, 20, 50, 50, 100, 100)])
+    assert [each.total for each in found] == pytest.approx([each.total for each in times])
+    first, loop = apart.root.children
+    assert (first.name, first.is_first, loop.kind) == ("until the loop, before Barrier", True, Kind.LOOP)
+    model = compose(apart, examples, found)
+    assert max(map(abs, model.off)) < 1e-3 and model.time(400, 4) == pytest.approx(1.4, rel=0.01)
+    assert not misfit(model.off)
+    worse = compose(graph, examples, times)
+    (said,) = misfit(worse.off)
+    assert said.startswith(f"the model is off by up to {max(map(abs, worse.off)):.0%} at its own recordings and must")
+
+
+def test_bursts_before_loops_that_do_not_matter_stay_where_they_are() -> None:
+    """1 % of a time is the least that matters; a loop that never runs twice does not tell what an iteration takes."""
+    where = network(Curve.line(0.0), Curve.line(0.0))
+    for n, begin in ((100, 0.0009), (1, 1.0)):
+        sites, examples = examples_of([(n, 2, beginning(n, 2, begin))])
+        times = [on_critical_path(examples[0], len(sites), where)]
+        graph = Graph.of(sites, examples)
+        apart, found = with_first_bursts(graph, examples, times)
+        assert apart is graph and found[0].computation.tolist() == times[0].computation.tolist()
+    assert recorded(examples[0], len(sites)).first.sum() == pytest.approx(1.001)

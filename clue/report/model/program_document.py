@@ -6,7 +6,7 @@ import json
 import math
 
 from clue.models import Among, Ensemble, Forecast, Time, spent
-from clue.models.parts import Part, ProgramModel, Repeated, doubts
+from clue.models.parts import Part, ProgramModel, Repeated, doubts, misfit
 from clue.models.terms import RANKS, SIZE
 from clue.report.shared.document import fields
 
@@ -45,6 +45,7 @@ def program_model_document(model: ProgramModel) -> dict[str, object]:
         "error": {"mean": sum(off) / len(off), "largest": max(off)},
         "domain": {name: list(ends) for name, ends in model.time.domain.items()},
         "runs": len(off),
+        "warnings": misfit(off),
     }
 
 
@@ -53,7 +54,7 @@ def predicted_document(model: ProgramModel, size: float, ranks: int) -> dict[str
     return {
         **estimate_document(model.predict(size, ranks)),
         "outside": list(model.outside(size, ranks)),
-        "warnings": doubts(model.time, size, ranks),
+        "warnings": [*misfit(model.off), *doubts(model.time, size, ranks)],
     }
 
 
