@@ -17,6 +17,7 @@ import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 import numpy as np
 
@@ -25,13 +26,15 @@ from clue.calibration.machine_file import by_region, cold_start_text, comment_li
 from clue.calibration.measurement import Estimate, median_of
 from clue.errors import UsageError
 from clue.machine import ColdStart, Sockets
-from clue.trace import Trace
-from clue.units import count_of
+from clue.trace import Flag, Op, Trace
+from clue.units import count_of, format_number
 
 #: Smallest CPU time of a region that is calibrated, seconds: shorter ones are too noisy.
 LEAST_TIME = 1e-3
 #: Key that stands for any other region.
 _DEFAULT = "default"
+#: Maximum number of calls that are named in a note.
+_MOST_CALLS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +162,25 @@ class CountedRun:
     Attributes:
         ranks: Number of ranks.
         cpu: CPU time of all ranks by region, seconds; ``""`` is outside any region.
+        program: Name of the program's file.
+        calls: Number of its MPI calls by name, over all ranks.
     """
 
     ranks: int
     cpu: Mapping[str, float]
+    program: str = ""
+    calls: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, trace: Trace) -> CountedRun:
         """Return the CPU times of a trace."""
         regions = trace.head.regions
         totals = np.bincount(trace.ops.region, weights=trace.bursts * 1e-9, minlength=len(regions))
-        return cls(trace.ranks, dict(zip(regions, totals.tolist(), strict=True)))
+        begins = trace.ops.call[((trace.ops.flags & Flag.CONTINUED) == 0) & (trace.ops.op != Op.COMPUTE)]
+        made = np.bincount(begins, minlength=len(trace.head.calls)).tolist()
+        calls = {name: count for name, count in zip(trace.head.calls, made, strict=True) if count}
+        cpu = dict(zip(regions, totals.tolist(), strict=True))
+        return cls(trace.ranks, cpu, PurePath(trace.head.program).name, calls)
 
     @property
     def total(self) -> float:
@@ -183,7 +194,8 @@ def factors_by_region(there: CountedRun, here: Sequence[CountedRun], confidence:
     ``default`` is the whole program; it also applies to regions shorter than :data:`LEAST_TIME`.
 
     Raises:
-        UsageError: If a recording has another number of ranks or lacks a region, or the trace has no computation.
+        UsageError: If a recording has another number of ranks, lacks a region, or is of a program with another name
+            and other MPI calls; or the trace has no computation.
     """
     if not there.total:
         raise UsageError("trace must have computation to compare, got none")
@@ -193,6 +205,9 @@ def factors_by_region(there: CountedRun, here: Sequence[CountedRun], confidence:
         missing = [region for region in there.cpu if region not in run.cpu]
         if missing:
             raise UsageError(f"recording must have the regions of the trace, got none named {missing[0]}")
+        if run.program != there.program and run.calls.keys() != there.calls.keys():
+            wanted, got = there.program or "none", run.program or "none"
+            raise UsageError(f"program must be that of the trace ({wanted}), got {got}, which makes other MPI calls")
     factors = {_DEFAULT: median_of([run.total / there.total for run in here], confidence)}
     for region in _long_enough(there):
         factors[region] = median_of([run.cpu[region] / there.cpu[region] for run in here], confidence)
@@ -228,6 +243,24 @@ def _median_run(runs: Sequence[CountedRun]) -> CountedRun:
     )
 
 
+def _doubts(there: CountedRun, here: Sequence[CountedRun]) -> Iterable[str]:
+    """Yield what suggests that the program run here is not the one of the trace, or not as it was then."""
+    names = sorted({run.program for run in here} - {there.program, ""})
+    if names and there.program:
+        yield f"the trace records {there.program}, but {', '.join(names)} was run here"
+    made = {name: {run.calls.get(name, 0) for run in here} for run in (there, *here) for name in run.calls}
+    other = {name: max(counts) for name, counts in made.items() if counts != {there.calls.get(name, 0)}}
+    if other:
+        told = "; ".join(
+            f"{name} {format_number(there.calls.get(name, 0))} times in the trace, {format_number(count)} here"
+            for name, count in sorted(other.items())[:_MOST_CALLS]
+        )
+        yield (
+            f"the program made other numbers of MPI calls here ({told}): factors hold only if it did the same work, "
+            "so record both with one version of it"
+        )
+
+
 # --- node types ---
 
 
@@ -249,7 +282,7 @@ def node_by_program(
     alone = recordings[1]
     factors = factors_by_region(CountedRun.of(there), alone, confidence)
     shares = {n: shares_by_region(alone, runs) for n, runs in recordings.items() if n > 1}
-    notes = []
+    notes = list(_doubts(CountedRun.of(there), alone))
     if there.ranks > 1:
         notes.append(
             f"factors hold beside {there.ranks} busy ranks, as in both recordings; memory contention can be measured "

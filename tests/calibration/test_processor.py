@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -20,7 +21,7 @@ from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.machine import NodeType
-from clue.trace import Trace, TraceBuilder
+from clue.trace import Op, Trace, TraceBuilder
 
 
 def trace(product: float, sums: float, rest: float = 1.0) -> Trace:
@@ -98,6 +99,28 @@ HERE = Speeds(
     "new", "b", {"dgemm": {1: Estimate.alone(4e9), 2: Estimate.alone(3e9)}, "triad": {1: Estimate.alone(1e10)}}
 )
 THERE = Speeds("old", "a", {"dgemm": {1: Estimate.alone(1e9)}, "triad": {1: Estimate.alone(1e10)}})
+
+
+def test_a_trace_and_the_program_run_here_must_belong_together() -> None:
+    """Another name and other calls are refused; another name alone, or other numbers of calls, are told."""
+    there = TraceBuilder(1, "bench/heat.py")
+    for _ in range(3):
+        there[0].compute(1.0)
+        there[0].collective(Op.BARRIER, 0)
+    known = there.build()
+    run = CountedRun.of(known)
+    assert (run.program, run.calls) == ("heat.py", {"Barrier": 3})
+    other = replace(run, program="other.py", calls={"Send": 3})
+    with pytest.raises(UsageError, match=r"program must be that of the trace \(heat.py\), got other.py, which makes"):
+        factors_by_region(run, [other])
+    assert not node_by_program("n", 2, known, {1: [run]}).notes
+    (said,) = node_by_program("n", 2, known, {1: [replace(run, program="new.py")]}).notes
+    assert said == "the trace records heat.py, but new.py was run here"
+    (said,) = node_by_program("n", 2, known, {1: [run, replace(run, calls={"Barrier": 5, "Send": 1})]}).notes
+    assert said == (
+        "the program made other numbers of MPI calls here (Barrier 3 times in the trace, 5 here; Send 0 times in the "
+        "trace, 1 here): factors hold only if it did the same work, so record both with one version of it"
+    )
 
 
 def test_factors_by_kernels_are_speed_there_over_speed_here() -> None:
