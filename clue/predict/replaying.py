@@ -134,7 +134,28 @@ def recording(application: Application, ranks: int, traces: TraceSource) -> tupl
                     f"{trace.ranks}, as a recording serves one number of ranks; or name traces with {PLACEHOLDER} and "
                     f"{record_on(ranks)}; or {EXTRAPOLATE}"
                 )
-    return typical_recording(found), noise_of_recordings(found)
+    return _checked(application, typical_recording(found), ranks), noise_of_recordings(found)
+
+
+def _checked(application: Application, trace: Trace, ranks: int) -> Trace:
+    """Return the trace of an application that also names a script, with a note if its arguments are others.
+
+    Raises:
+        UsageError: If the trace records another program: the script would be left out without a word.
+    """
+    origin = Origin.of(trace)
+    if application.script is None or application.extrapolated is not None or origin is None:
+        return trace
+    if origin.program != application.script.name:
+        with written_at(application.place):
+            rule = f"trace must record the script {application.script.name} beside it, or be named without a script"
+            raise UsageError(f"{trace.name}: {rule}, got a recording of {origin.program or 'no program'}")
+    wanted = tuple(word.replace(PLACEHOLDER, str(ranks)) for word in application.arguments)
+    if wanted == trace.head.arguments:
+        return trace
+    words, got = (" ".join(each) or "none" for each in (wanted, trace.head.arguments))
+    said = f"the trace is replayed, whose arguments ({got}) are not those of the script beside it ({words})"
+    return replace(trace, head=replace(trace.head, notes=(*trace.head.notes, said)))
 
 
 def record_on(ranks: int, trace: str = "") -> str:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -556,6 +557,29 @@ def test_a_comparison_names_the_place_of_a_recording_of_another_size(capsys: pyt
     status, _, err = run(capsys, "simulate", "which.yaml")
     assert status == 2
     assert err.startswith("clue: which.yaml:3:35: pingpong.clue: trace must have 1 rank, got 2. Ask for ranks: 2")
+
+
+def test_a_script_beside_a_trace_must_be_what_it_records(capsys: pytest.CaptureFixture[str]) -> None:
+    """The trace is replayed: one of another program is refused, in a comparison too; other arguments are told."""
+    for name in ("prog.py", "other.py"):
+        Path(name).write_text("raise SystemExit('it was run')\n")
+    plain = ping_pong()
+    head = replace(plain.head, program="/home/me/prog.py", arguments=("--n", "5"), mpi="MPICH")
+    replace(plain, head=head).save("recorded.clue")
+    for name, place in (("run.yaml", "1:36"), ("which.yaml", "3:53")):
+        edit(name, "{trace: pingpong.clue", "{script: other.py, trace: recorded.clue")()
+        status, _, err = run(capsys, "simulate", name)
+        assert (status, err.replace(place, "PLACE")) == (
+            2,
+            f"clue: {name}:PLACE: recorded.clue: trace must record the script other.py beside it, or be named without "
+            "a script, got a recording of prog.py\n",
+        )
+        for arguments, told in (("--n, 6", 1), ("--n, 5", 0)):
+            edit(name, "script: other.py", f"script: prog.py, args: [{arguments}]")()
+            status, out, _ = run(capsys, "simulate", name, "--json")
+            said = "the trace is replayed, whose arguments (--n 5) are not those of the script beside it (--n 6)"
+            assert (status, sum(said in each for each in json.loads(out)["warnings"])) == (0, told)
+            edit(name, f"script: prog.py, args: [{arguments}]", "script: other.py")()
 
 
 WILD = "from mpi4py import MPI\nc = MPI.COMM_WORLD\nc.Create_group\nMPI.Win.Create(bytearray(8), comm=c).Free()\n"
