@@ -84,8 +84,9 @@ def _counted(machine: Document, reading: Reading, path: Path) -> Document:
     if not isinstance(counts, dict):
         if len(groups) == 1:
             return machine.replaced(("nodes", 0, "count"), reading.document.at(*path))
-        rule = f"must be counts by node type ({', '.join(map(str, types))}), got {format_value(counts)}"
-        reading.fault(path, rule)
+        example = ", ".join(f"{name}: {count}" for count, name in enumerate(types, start=1))
+        rule = f"must be counts by node type ({', '.join(map(str, types))}), such as {{{example}}}"
+        reading.fault(path, f"{rule}, got {format_value(counts)}")
         return machine
     for name in counts:
         if types.count(name) != 1:

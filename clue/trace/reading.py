@@ -31,6 +31,8 @@ from clue.trace.pieces import ENTRIES
 from clue.trace.place import HEAD
 from clue.units import format_size
 
+#: Suffixes of traces of other simulators that ``clue convert`` reads.
+_CONVERTIBLE = {".goal", ".ti"}
 #: Begin of a numpy file: magic number, version and length of the header.
 _MAGIC = struct.Struct("<8sH")
 _HEADER = re.compile(
@@ -75,8 +77,15 @@ def _read(path: Path) -> _Content:
         return _read_folder(path)
     with open_file(path) as file:
         if not zipfile.is_zipfile(file):
-            raise TraceError(f"{path}: trace must be a folder or a .zip of one, got another kind of file")
+            raise TraceError(f"{path}: trace must be a folder or a .zip of one, got {_other_kind(path)}")
         return _read_archive(path, file)
+
+
+def _other_kind(path: Path) -> str:
+    """Describe a file that is no trace; one in the format of another simulator can be converted."""
+    if path.suffix in _CONVERTIBLE:
+        return f"one of another simulator: convert it, clue convert {path} {path.with_suffix('.clue')}"
+    return "another kind of file"
 
 
 def _why(error: Exception) -> object:

@@ -171,7 +171,12 @@ def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
         ("machine: pair.yaml, ", "", "7:6: options.A.machine must be given, got nothing"),
         ("pair.yaml", "pair.yaml, nodes: 0", "7:34: options.A.nodes must be at least 1, got 0"),
         ("pair.yaml", "pair.yaml, nodes: {hots: 2}", "7:35: options.A.nodes.hots must be the type of one group"),
-        ("pair.yaml", "kishimoto, nodes: 2", "7:34: options.A.nodes must be counts by node type (athlon, pentium-ii)"),
+        (
+            "pair.yaml",
+            "kishimoto, nodes: 2",
+            "7:34: options.A.nodes must be counts by node type (athlon, pentium-ii), such as {athlon: 1, "
+            "pentium-ii: 2}, got 2",
+        ),
         ("pair.yaml", "pair.yaml, with: {nodes: []}", "7:41: options.A.with.nodes must have at least 1 entries"),
         (
             "price: 900",

@@ -154,3 +154,14 @@ def test_what_is_no_trace_is_told(make: str, tmp_path: Path) -> None:
 def test_rooted_collectives_are_collectives() -> None:
     """The ops with a root are those of the MPI standard."""
     assert {op.name for op in ROOTED} == {"BCAST", "REDUCE", "GATHER", "GATHERV", "SCATTER", "SCATTERV"}
+
+
+@pytest.mark.parametrize("suffix", [".goal", ".ti"])
+def test_a_trace_of_another_simulator_is_told_to_be_converted(tmp_path: Path, suffix: str) -> None:
+    """A GOAL schedule or a SimGrid trace is not a trace of clue: the message has the command that makes it one."""
+    path = tmp_path / f"ring{suffix}"
+    path.write_text("num_ranks 1\n")
+    wanted = f"{path}: trace must be a folder or a .zip of one, got one of another simulator: convert it, clue convert"
+    with pytest.raises(TraceError) as caught:
+        Trace.open(path)
+    assert str(caught.value) == f"{wanted} {path} {tmp_path / 'ring.clue'}"

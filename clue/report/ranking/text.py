@@ -9,7 +9,7 @@ from clue.report.answers.text import answers_text
 from clue.report.queue.text import how_queued, queue_table
 from clue.report.shared.table import NONE, add_row, bullets, heading, stack, table, words
 from clue.report.shared.warnings import warnings_text
-from clue.units import format_amount, format_number, format_share, format_time
+from clue.units import YEAR, format_amount, format_number, format_share, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -208,7 +208,9 @@ def costs_table(ranking: Ranking) -> Table | None:
 def costs_title(ranking: Ranking) -> str:
     """State the period over which costs are counted, and the discount rate."""
     rate = f", discounted at {format_share(ranking.discount_rate, 1)} a year" if ranking.discount_rate else ""
-    return f"Costs over {format_time(ranking.life)}{rate}"
+    # Times have the unit of years from two years on.
+    life = f"1 year ({format_number(YEAR / 3600)} h)" if ranking.life == YEAR else format_time(ranking.life)
+    return f"Costs over {life}{rate}"
 
 
 def _thousands(figure: float | None, unit: float = 1.0) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from clue.purchase import Criterion
 from clue.purchase.costs import Sheet
 from clue.purchase.outcome import OptionCost
-from clue.report.ranking.text import ranking_text
+from clue.report.ranking.text import costs_title, ranking_text
 from clue.units import YEAR
 from tests.report.cases import (
     by_makespan,
@@ -72,3 +72,11 @@ def test_a_ranking_shows_what_options_cost_over_their_life() -> None:
     assert re.search(r"Fine +1,073,456 +1,000,000 +123,456 +– +-50,000 +12.5% +1,000 +350", shown)
     assert "Pareto front by total cost, makespan: Cheap; Fine" in shown
     assert "Costs over" not in rendered(ranking_text(ranking()))
+
+
+def test_a_service_life_of_one_year_is_told_in_years() -> None:
+    """8,760 h are a year; other lives keep their unit."""
+    lives = (8760 * 3600.0, 8000 * 3600.0, 2 * 8760 * 3600.0)
+    assert [costs_title(replace(ranking(), life=life)) for life in lives] == [
+        *("Costs over 1 year (8,760 h)", "Costs over 8000 h", "Costs over 2 years")
+    ]
