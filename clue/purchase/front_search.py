@@ -62,6 +62,11 @@ class FrontSearch:
         """Return an option's figures by the criteria."""
         return {criterion: scores.score(attempt) for criterion, scores in self._criteria.items()}
 
+    @property
+    def units(self) -> dict[Criterion, str]:
+        """The unit of the figures by each criterion, in words."""
+        return {criterion: scores.unit for criterion, scores in self._criteria.items()}
+
     def _front(self) -> list[int]:
         return [self._known[i] for i in front(self._rows[self._known])]
 

@@ -230,6 +230,7 @@ class Ranking:
             the first by score; ``None``: not requested.
         answers: The answers to further questions.
         weighted: Weight and unit of each criterion of a weighted sum.
+        units: Unit of each criterion of the Pareto front.
     """
 
     scenario: str
@@ -253,6 +254,7 @@ class Ranking:
     pareto: tuple[str, ...] | None = None
     answers: Answers = field(default_factory=Answers)
     weighted: Mapping[Criterion, tuple[float, str]] = field(default_factory=dict)
+    units: Mapping[Criterion, str] = field(default_factory=dict)
 
     @property
     def in_order(self) -> list[Entry]:

@@ -325,6 +325,7 @@ class _Report:
             life=self.scenario.service_life,
             discount_rate=self.scenario.discount_rate,
             pareto=None if self.front is None else tuple(front),
+            units={} if self.front is None else self.front.units,
             weighted={
                 criterion: (self.scenario.weighted[criterion], part.unit)
                 for criterion, part in self.scores.parts.items()

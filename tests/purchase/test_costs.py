@@ -262,6 +262,8 @@ def test_the_front_is_of_options_that_nobody_beats() -> None:
     asked = scenario(*options[:3], pareto=(Criterion.TOTAL_COST, Criterion.MAKESPAN, Criterion.POINTS))
     ranking = ranked(asked)
     assert ranking.pareto == ("four", "one")
+    units = {Criterion.TOTAL_COST: "EUR", Criterion.MAKESPAN: "s", Criterion.POINTS: "points"}
+    assert ranking.units == units
     document = ranking_document(ranking)
     assert document["pareto"] == ["four", "one"]
     first = document["ranking"][0]  # type: ignore[index]

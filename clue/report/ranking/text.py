@@ -251,7 +251,10 @@ def front_table(ranking: Ranking) -> Table | None:
     entries = _on_front(ranking)
     if len(entries) < 2:
         return None
-    columns = [criterion.value.replace("_", " ") for criterion in entries[0].figures]
+    columns = [
+        ", ".join(filter(None, (criterion.value.replace("_", " "), ranking.units.get(criterion, ""))))
+        for criterion in entries[0].figures
+    ]
     numbers = ("#", "price", *columns)
     shown = table("#", "option", "price", *columns, numbers=numbers, title="Pareto front")
     for entry in entries:

@@ -65,12 +65,14 @@ def test_a_ranking_shows_what_options_cost_over_their_life() -> None:
         replace(each, cost=costs[each.option], figures=figures) if each.position else each for each in ranking().entries
     )
     asked = replace(ranking(), entries=entries, life=5 * YEAR, discount_rate=0.03, pareto=("Cheap", "Fine"))
+    asked = replace(asked, units={Criterion.TOTAL_COST: "ATS", Criterion.MAKESPAN: "s"})
     shown = rendered(ranking_text(asked))
     assert "Costs over 5 years, discounted at 3.0% a year, ATS" in shown
     assert re.search(r"option +total +purchase +energy +cloud +residual +busy +MWh +t CO2", shown)
     assert re.search(r"Cheap +99.50 +0.00 +– +99.50 +– +50.0% +– +–", shown)
     assert re.search(r"Fine +1,073,456 +1,000,000 +123,456 +– +-50,000 +12.5% +1,000 +350", shown)
     assert "Pareto front by total cost, makespan: Cheap; Fine" in shown
+    assert re.search(r"# +option +price +total cost, ATS +makespan, s\n", shown)
     assert "Costs over" not in rendered(ranking_text(ranking()))
 
 
