@@ -11,6 +11,7 @@ from clue.extrapolation.arguments import CommandLine, common, filled
 from clue.extrapolation.pattern import SIZE, Pattern
 from clue.trace import Flag, Op, Trace
 from clue.trace.head import EXTRAPOLATED
+from clue.trace.programs import other_programs
 from clue.uncertainty import typical_recording
 from clue.units import count_of
 
@@ -90,7 +91,8 @@ class Family:
             for trace in each.traces
         ]
         arguments, faults = common(lines)
-        faults = [*_programs(found), *faults]
+        traces = [trace for each in found for trace in each.traces]
+        faults = [*other_programs((each.name, PurePath(each.head.program).name) for each in traces), *faults]
         if faults:
             raise UsageError(faults)
         return cls(name, found, arguments)
@@ -162,16 +164,6 @@ def _opened(size: int, ranks: int, paths: Sequence[Path]) -> Recording:
 def has_sites(trace: Trace) -> bool:
     """Tell whether a trace contains the call sites of its ops."""
     return len(trace.head.sites) > 1 or not len(trace.ops)
-
-
-def _programs(recordings: Sequence[Recording]) -> Iterator[str]:
-    first = recordings[0].typical
-    wanted = PurePath(first.head.program).name
-    for each in recordings:
-        for trace in each.traces:
-            got = PurePath(trace.head.program).name
-            if got != wanted:
-                yield f"{trace.name}: program must be that of {first.name} ({wanted}), got {got or 'none'}"
 
 
 def _remarks(family: Family) -> Iterator[str]:

@@ -34,6 +34,7 @@ from clue.progress import Progress
 from clue.result import Result
 from clue.steady import Sample, Steady, sample_of, simulate_part
 from clue.trace import Trace
+from clue.trace.programs import other_programs
 from clue.uncertainty import BurstNoise, Character, Sampling, draw, is_uncertain, noise_of_recordings, typical_recording
 from clue.uncertainty.makespans import Known, deviation_bound, draw_candidate, parts
 from clue.units import count_of, format_number
@@ -103,13 +104,11 @@ def must_be_one_program(origins: Sequence[Origin]) -> None:
     """Check that traces that share a name, but for the number of ranks, record one program.
 
     Raises:
-        UsageError: If they do not.
+        UsageError: If they do not; lists all faults.
     """
-    for each in origins:
-        if each.program != origins[0].program:
-            raise UsageError(
-                f"{each.trace}: program must be that of {origins[0].trace} ({origins[0].program}), got {each.program}"
-            )
+    faults = list(other_programs((each.trace, each.program) for each in origins))
+    if faults:
+        raise UsageError(faults)
 
 
 def as_named(wanted: Sequence[Key]) -> Sequence[Application]:
