@@ -32,11 +32,13 @@ class Cheapest:
         option: Its name; empty: none does.
         total: Its total cost over the service life, or its price if no costs are stated.
         nearest: If there is none: the nearest option to each deadline that no option meets.
+        missed: If each deadline is met by some option: the limits that each option misses, by option.
     """
 
     option: str
     total: Money | None = None
     nearest: tuple[Nearest, ...] = ()
+    missed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,9 @@ def cheapest_in_time(
     if ranked.listed() or not ranked.attempts:
         return None
     _find_least_busy(ranked, by_cost.accounts)
-    return Cheapest("", nearest=tuple(_nearest(ranked, scenario)))
+    nearest = tuple(_nearest(ranked, scenario))
+    told = [(each.option.name, "; ".join(map(str, by_cost.misses(each)))) for each in ranked.attempts]
+    return Cheapest("", nearest=nearest, missed=() if nearest else tuple(each for each in told if each[1]))
 
 
 def _nearest(search: Search, scenario: Scenario) -> Iterator[Nearest]:

@@ -49,7 +49,9 @@ def cheapest_sentences(cheapest: Cheapest) -> list[str]:
         f"{each.option} with {format_time(each.seconds)}."
         for each in cheapest.nearest
     ]
-    return found or ["None of the options meets every deadline: each meets one or misses another limit."]
+    missed = [f"{option}: {limits}" for option, limits in cheapest.missed[:_SHOWN]]
+    more = [f"and {len(cheapest.missed) - _SHOWN:,} more"] if len(cheapest.missed) > _SHOWN else []
+    return found or [f"None of the options meets every deadline and limit. {'. '.join([*missed, *more])}."]
 
 
 def break_even_sentence(each: BreakEven) -> str:

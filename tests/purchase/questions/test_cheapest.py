@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clue.predict.replaying import ReplayPredictor
-from clue.purchase import Criterion, Ranking, Scenario, rank_options
+from clue.purchase import Criterion, Limits, Ranking, Scenario, rank_options
 from clue.purchase.questions.answers import Cheapest, Nearest
 from clue.report.answers.text import cheapest_sentences
 from clue.units import MONTH, Money
@@ -60,8 +60,14 @@ def test_runs_a_month_have_to_be_done_as_well() -> None:
 
 def test_each_deadline_may_be_met_and_all_of_them_by_none() -> None:
     """If each deadline is met by some option but no option meets all, the answer says so."""
-    assert cheapest_sentences(Cheapest("")) == [
-        "None of the options meets every deadline: each meets one or misses another limit."
+    limits = Limits(total_cost=Money(800, "EUR"))
+    jobs = (workload(ranks=(1, 2, 4), deadline=4.0),)
+    asked = scenario(option("two", 2, 300), option("four", 4, 900), workloads=jobs, limits=limits)
+    found = rank_options(asked, ReplayPredictor(traces)).answers.cheapest
+    assert found is not None and not found.nearest
+    assert cheapest_sentences(found) == [
+        "None of the options meets every deadline and limit. two: job: a run must end within 4 s, got 6 s. "
+        "four: total cost must be at most 800 EUR, got 900 EUR."
     ]
 
 
