@@ -11,8 +11,8 @@ rounded to whole ns; a burst that took time takes at least 1 ns. Here
 - the *reading at a moment* is interpolated between readings, each replaced by the median of :data:`WINDOW` readings:
   those around it, or at the ends the first or last ones, so that an outlier never counts. If there are fewer, it is the
   median of all, and of an even number the lower one, because disturbances only make readings longer; fewer than
-  :data:`FEWEST` do not count. Interpolation is linear in the logarithms; before the first and after the last reading, the value is constant. The moment of a burst is
-  its middle.
+  :data:`FEWEST` do not count. Interpolation is linear in the logarithms; before the first and after the last reading,
+  the value is constant. The moment of a burst is its middle.
 - the *best* is the time of a piece on the undisturbed host, from the head of the trace.
 - the *slowdown* is the reading ÷ the best, unless it is small: a program's own ranks and messages make readings longer,
   too, on a host that does nothing else. Up to :data:`USUAL` it counts as 1, from the square of this on in full, and
