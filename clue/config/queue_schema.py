@@ -95,7 +95,7 @@ class QueueForm(Form):
     others: Literal["as recorded", "left out"] | None = Field(
         None,
         description="With an accounting file, jobs that belong to no class: as recorded (nodes and run time, on every "
-        "option), or left out. Required if there are such jobs.",
+        "option), or left out. Required if there are such jobs beside classes; without jobs, as recorded.",
     )
     sharing: Literal["none", "copies", "mix"] = Field(
         "none",

@@ -166,7 +166,7 @@ class QueueReader:
         kinds = self._kinds(found.jobs, forms)
         notes = list(notes_of(found, form.accounting))
         others = kinds.count(-1)
-        if others and form.others is None:
+        if others and form.others is None and forms:
             names = list(dict.fromkeys(job.name for job, kind in zip(found.jobs, kinds, strict=True) if kind < 0))
             told = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
             rule = f"must be given (as recorded, or left out) if jobs belong to no class, got nothing: {others:,} of "
@@ -179,7 +179,7 @@ class QueueReader:
             self._fault(("queue", "accounting"), f"must have jobs of a class, got none of {len(kinds):,}")
             return None
         if others:
-            how = "run as recorded on every option" if form.others == "as recorded" else "are left out"
+            how = "are left out" if form.others == "left out" else "run as recorded on every option"
             notes.append(f"{form.accounting}: {others:,} of {len(kinds):,} jobs belong to no class and {how}")
         waits = [job.waited for job, _ in jobs if job.waited is not None]
         if waits:

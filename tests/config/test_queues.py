@@ -139,6 +139,15 @@ def test_jobs_of_no_class_may_be_left_out(tmp_path: Path) -> None:
     assert alone is not None and alone.recorded is not None and alone.recorded.kind.tolist() == [-1, -1, -1]
 
 
+def test_without_classes_all_jobs_run_as_recorded(tmp_path: Path) -> None:
+    """Without ``jobs`` nothing else can be meant: the three recorded jobs keep their nodes and run times."""
+    (tmp_path / "sacct.txt").write_text(LOG)
+    found = load(tmp_path, f"queue: {{accounting: sacct.txt}}\n{SCENARIO}").queue
+    assert found is not None and found.recorded is not None
+    assert (found.recorded.kind.tolist(), found.recorded.nodes.tolist()) == ([-1, -1, -1], [1, 2, 4])
+    assert found.recorded.notes[-1] == "sacct.txt: 3 of 3 jobs belong to no class and run as recorded on every option"
+
+
 FAULTS = [
     # jobs
     ("per_month: 730,", "per_month: 0,", "jobs.short.per_month must be above 0, got 0"),
