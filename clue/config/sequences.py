@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path as FilePath
 
 from pydantic import Field
 
+from clue.config.document import Path
+from clue.config.faults import did_you_mean
 from clue.config.forms import Form, Name
 from clue.config.quantities import PositiveInt, Size
 from clue.config.reading import Reading
@@ -53,7 +56,25 @@ def load_sequence(source: Source, *, relative_to: FilePath | None = None) -> Pla
         ConfigError: With all faults of the file.
     """
     document, _ = read_source(source, ("sequences",), relative_to)
-    form = Reading(document).checked(SequenceForm)
+    form = Reading(document).checked(SequenceForm, _faults)
     data = {name: Data(each.size, each.host) for name, each in form.data.items()}
     steps = (Step(each.makes, each.routine, each.sizes, tuple(each.reads), each.size, each.host) for each in form.steps)
     return Plan(data, tuple(steps), form.results, tuple(form.hosts))
+
+
+def _faults(form: SequenceForm) -> Iterator[tuple[Path, str]]:
+    """Yield the faults that :meth:`Plan.check` finds one at a time, all and with their places."""
+    known = set(form.data)
+    for index, step in enumerate(form.steps):
+        for position, name in enumerate(step.reads):
+            if name not in known:
+                rule = f'must be given as data or made by an earlier step, got "{name}"{did_you_mean(name, known)}'
+                yield ("steps", index, "reads", position), rule
+        if step.makes in known:
+            yield ("steps", index, "makes"), f'must be a name that stands for nothing else, got "{step.makes}" again'
+        if step.host is None and not form.hosts:
+            yield ("steps", index, "host"), "must be given where there are no hosts to choose from, got nothing"
+        known.add(step.makes)
+    for name in form.results:
+        if name not in known:
+            yield ("results", name), f'must be data or made by a step, got "{name}"{did_you_mean(name, known)}'

@@ -182,3 +182,23 @@ def test_all_faults_of_a_file_at_once() -> None:
     assert "must be a size with a unit" in said and "steps[0].sizes.m" in said and "host" in said
     with pytest.raises(ConfigError, match="must be a file"):
         load_sequence("absent")
+
+
+def test_names_that_do_not_fit_together_have_their_places(tmp_path: Path) -> None:
+    """Unknown inputs and results, repeated names and missing hosts are reported at once, each with its line."""
+    file = tmp_path / "plan.yaml"
+    file.write_text(
+        "data: {A: {size: 8 B, host: here}}\n"
+        "steps:\n"
+        "  - {makes: B, routine: dgemm, sizes: {m: 1}, reads: [A, C], size: 8 B, host: here}\n"
+        "  - {makes: A, routine: dgemm, sizes: {m: 1}, reads: [B], size: 8 B}\n"
+        "results: {X: here}\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_sequence(file)
+    assert caught.value.faults == (
+        f'{file}:3:58: steps[0].reads[1] must be given as data or made by an earlier step, got "C"',
+        f"{file}:4:5: steps[1].host must be given where there are no hosts to choose from, got nothing",
+        f'{file}:4:13: steps[1].makes must be a name that stands for nothing else, got "A" again',
+        f'{file}:5:14: results.X must be data or made by a step, got "X"',
+    )
