@@ -18,8 +18,13 @@ LOOPBACK = "127.0.0.1"
 _SHORTEST = 16
 
 
-def check_token(address: str, token: str | None) -> None:
+def check_token(address: str, token: str | None, place: str = "") -> None:
     """Check that a server that other computers can reach requires a token that is hard to guess.
+
+    Args:
+        address: The address at which it listens.
+        token: The token, if there is one. It is never shown.
+        place: The file or variable that has it, for the message.
 
     Raises:
         UsageError: If the address is not an IP address, a required token is missing, or a token is too weak.
@@ -31,7 +36,9 @@ def check_token(address: str, token: str | None) -> None:
     if token is None and not loopback:
         raise UsageError(f"--token-file must be given where others can ask, at {address}, got none")
     if token is not None and (len(token) < _SHORTEST or not token.isascii() or not token.isprintable()):
-        raise UsageError(f"token must be at least {_SHORTEST} printable ASCII characters, got another one")
+        got = str(len(token)) if len(token) < _SHORTEST else "others"
+        rule = f"token must be at least {_SHORTEST} printable ASCII characters, got {got}"
+        raise UsageError(f"{place}: {rule}" if place else rule)
 
 
 def family(address: str) -> socket.AddressFamily:

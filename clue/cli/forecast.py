@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.terminal import progress, say, show, show_json
-from clue.cli.tokens import read_token
+from clue.cli.tokens import read_token, serving_token
 from clue.config import load_machine, load_sequence
 from clue.errors import ClueError, UsageError
 from clue.forecasting import Forecaster, default_store, open_store
@@ -21,7 +21,7 @@ from clue.forecasting.parallel import Estimate, Pdgemm, Pdtrsm, Sequential, on_r
 from clue.forecasting.routes import Route
 from clue.forecasting.routines import specification
 from clue.forecasting.server import Server
-from clue.listening import LOOPBACK, check_token
+from clue.listening import LOOPBACK
 from clue.machine import Machine, SpeedCurve
 from clue.report.forecast.document import (
     available_document,
@@ -154,8 +154,8 @@ def _sequence(arguments: argparse.Namespace) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    address, token = arguments.address or LOOPBACK, _token(arguments)
-    check_token(address, token)
+    address = arguments.address or LOOPBACK
+    token = serving_token(arguments, _TOKEN, address)
     port = PORT if arguments.port is None else arguments.port
     with _forecaster(arguments) as forecaster:
         for peer in arguments.peer:

@@ -9,10 +9,10 @@ from clue.cli.comparing import predictor_of, sampling_of
 from clue.cli.effects import refuse
 from clue.cli.serve_arguments import PORT
 from clue.cli.terminal import Report, detail, progress, say
-from clue.cli.tokens import read_token
+from clue.cli.tokens import serving_token
 from clue.config.changes import ChangeableScenario
 from clue.errors import UsageError
-from clue.listening import LOOPBACK, check_token
+from clue.listening import LOOPBACK
 from clue.serving.live import LiveRanking
 
 #: Environment variable of the token, used if no file is named.
@@ -28,8 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         raise UsageError(f'clue serve must have {package}, got none: pip install "clue[serve]"') from None
-    address, token = arguments.address or LOOPBACK, read_token(arguments, _TOKEN)
-    check_token(address, token)
+    address = arguments.address or LOOPBACK
+    token = serving_token(arguments, _TOKEN, address)
     changeable = ChangeableScenario(arguments.config, full=arguments.full)
     name = changeable.scenario.name
     if not arguments.samples:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from clue.errors import UsageError
 from clue.files import read_text
+from clue.listening import check_token
 
 #: Largest file with a token, bytes.
 _LONGEST = 4096
@@ -27,3 +28,14 @@ def read_token(arguments: argparse.Namespace, variable: str) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "other than text"
         raise UsageError(f"{path}: token must be readable, got {said}") from None
+
+
+def serving_token(arguments: argparse.Namespace, variable: str, address: str) -> str | None:
+    """Return the token that a server requires at an address.
+
+    Raises:
+        UsageError: If it cannot be read, is missing, or is too weak.
+    """
+    token = read_token(arguments, variable)
+    check_token(address, token, arguments.token_file or variable)
+    return token

@@ -123,6 +123,8 @@ def _line(process: subprocess.Popen[str], what: str, limit: float) -> dict[str, 
         got = f"none within {limit:g} s" if late.is_set() else f"exit status {process.returncode}"
         raise ForecastError(f"{what}: routine must finish, got {got}")
     answer: dict[str, Any] = json.loads(line)
+    if "refused" in answer:
+        raise ForecastError(f"{what}: {answer['refused']}")
     if "error" in answer:
         advice = ': pip install "clue[forecast]"' if "No module named 'scipy" in answer["error"] else ""
         raise ForecastError(f"{what}: routine must finish, got {answer['error']}{advice}")

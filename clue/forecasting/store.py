@@ -228,10 +228,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     elif application != APPLICATION:
         raise StoreError(f"{path}: store must be one that clue made, got another sqlite database")
     elif version != VERSION:
-        raise StoreError(
-            f"{path}: store must be of version {VERSION}, got {version}: name another one (--store), or use the clue "
-            "that made it; it is left as it is"
-        )
+        advice = "remove it and measure again" if version < VERSION else "use the clue that made it"
+        rule = f"must be of version {VERSION}, got {version}: name another one (--store), or {advice}"
+        raise StoreError(f"{path}: store {rule}; it is left as it is")
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:

@@ -41,8 +41,11 @@ def main(specification: str) -> None:
         try:
             function, library = found(specification)
             _tell(out, {"parameters": parameters(function), "library": library})
+        except NotARoutineError as error:
+            _tell(out, {"refused": str(error)})
+            return
         except Exception as error:
-            _tell(out, {"error": str(error) if isinstance(error, NotARoutineError) else _in_words(error)})
+            _tell(out, {"error": _in_words(error)})
             return
         for line in sys.stdin:
             _tell(out, _answer(function, json.loads(line)))

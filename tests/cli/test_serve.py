@@ -37,6 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("which.yaml --address 0.0.0.0", 2, "--token-file must be given where others can ask, at 0.0.0.0, got none"),
         ("which.yaml --address here", 2, "--address must be an IP address of this computer, got here"),
         ("which.yaml --token-file absent", 2, "absent: token must be readable, got No such file or directory"),
+        ("which.yaml --token-file short", 2, "short: token must be at least 16 printable ASCII characters, got 6"),
         ("which.yaml --seed 3", 2, "which: --seed must go with --samples, got none"),
         ("which.yaml --full", 2, "which.yaml: full size must be described under 'full', got no such key"),
         (
@@ -49,6 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_refused(line: str, status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each mistake is reported before anything is simulated."""
     Path("token").write_text("a token of twenty characters\n")
+    Path("short").write_text("secret\n")
     assert main(["serve", *line.split()]) == status
     out, err = capsys.readouterr()
     assert out == "" and err.startswith(f"clue: {said}")

@@ -360,11 +360,11 @@ def test_paths_that_are_none(two: tuple[Forecaster, Server, list[str]], path: st
         ("0.0.0.0", None, "--token-file must be given where others can ask, at 0.0.0.0, got none"),
         ("::", None, "--token-file must be given where others can ask, at ::, got none"),
         ("host", None, "--address must be an IP address of this computer, got host"),
-        ("0.0.0.0", "short", "token must be at least 16 printable ASCII characters, got another one"),
+        ("0.0.0.0", "short", "token must be at least 16 printable ASCII characters, got 5"),
         (
             "127.0.0.1",
             "line\nof several\nlines",
-            "token must be at least 16 printable ASCII characters, got another one",
+            "token must be at least 16 printable ASCII characters, got others",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from clue.forecasting.segments import Cut, find_cut, fitted
 from clue.forecasting.shipped import TERMS
 from clue.forecasting.store import open_store
 from clue.forecasting.worker import LEAST, times_of
+from clue.report.forecast.text import benchmark_text
+from tests.report.cases import rendered
 
 #: Number of s × s operands of each shipped routine.
 OPERANDS = {"dgeadd": 2, "dgemm": 3, "dtrsm": 2, "dsyrk": 2, "dgetrf": 1, "dpotrf": 1, "dgesv": 2}
@@ -146,10 +149,10 @@ def test_large_operands_are_made_one_by_one() -> None:
         ("own:fails", "own:fails at n=5: routine must finish, got ValueError: n is odd"),
         ("own:ends", "own:ends at n=5: routine must finish, got exit status 3"),
         ("own:sleeps", "own:sleeps at n=5: routine must finish, got none within 0.5 s"),
-        ("own:absent", "own:absent: routine must finish, got function must be one of own, got absent"),
-        ("own:value", "own:value: routine must finish, got function must be one of own, got value"),
-        ("own:nothing", "own:nothing: routine must finish, got routine must have a size"),
-        ("own:some", "own:some: routine must finish, got routine must have a size"),
+        ("own:absent", "own:absent: function must be one of own, got absent"),
+        ("own:value", "own:value: function must be one of own, got value"),
+        ("own:nothing", "own:nothing: routine must have a size"),
+        ("own:some", "own:some: routine must have a size"),
         ("absent:f", "absent:f: routine must finish, got ModuleNotFoundError: No module named 'absent'"),
     ],
 )  # fmt: skip
@@ -247,6 +250,10 @@ def test_a_range_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.sqlite", make=True) as store:
         found = benchmark("own:f", store, {"n": (10, 10**7)}, Goal(seconds=1.0))
     assert (10**7,) in found.left_out and found.domain["n"][1] < 10**7
+    for corners, said in ((((9,),), "1 corner of"), (((9,), (8,)), "2 corners of")):
+        text = rendered(benchmark_text([replace(found, left_out=corners)], "s"), 200)
+        verb = "is" if len(corners) == 1 else "are"
+        assert f"own:f: {said} its ranges would have taken longer than there was time for, and {verb} not" in text
 
 
 @pytest.mark.usefixtures("own")

@@ -73,18 +73,20 @@ def test_versions_of_a_library_are_kept_apart(tmp_path: Path) -> None:
         assert len(store.routines()) == 3
 
 
-def test_a_store_of_another_version_is_left_as_it_is(tmp_path: Path) -> None:
-    """A store of another version is refused with both versions and stays unchanged."""
+@pytest.mark.parametrize(("other", "advice"), [(1, "use the clue that made it"), (-1, "remove it and measure again")])
+def test_a_store_of_another_version_is_left_as_it_is(tmp_path: Path, other: int, advice: str) -> None:
+    """A store of another version is refused with both versions and what can be done, and stays unchanged."""
     path = tmp_path / "s.sqlite"
     with open_store(path, make=True) as store:
         store.keep(dgemm())
     with sqlite3.connect(path) as connection:
-        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {VERSION + other}")
     connection.close()
     before = path.read_bytes()
     with pytest.raises(StoreError) as caught, open_store(path, make=True):
         pass
-    assert str(caught.value).startswith(f"{path}: store must be of version {VERSION}, got {VERSION + 1}: ")
+    assert str(caught.value).startswith(f"{path}: store must be of version {VERSION}, got {VERSION + other}: ")
+    assert str(caught.value).endswith(f"or {advice}; it is left as it is")
     assert path.read_bytes() == before
 
 

@@ -114,8 +114,9 @@ def benchmark_text(found: Sequence[Benchmark], store: str) -> RenderableType:
                 f"{name}: errors at new points are still above the target: allow more --seconds or --points"
             )
         if each.left_out:
+            verb = "is" if len(each.left_out) == 1 else "are"
             warnings.append(f"{name}: {count_of(len(each.left_out), 'corner')} of its ranges would have taken longer "
-                            "than there was time for, and is not covered")  # fmt: skip
+                            f"than there was time for, and {verb} not covered")  # fmt: skip
     return stack(new, warnings_text(warnings))
 
 
