@@ -1,6 +1,7 @@
 """Chunk sizes of dynamic loop scheduling: work is handed out to idle processors in the order of their requests.
 
-Each is an iterator over whole units that add up to the total. Which processor takes a chunk depends on timing.
+Each is an iterator over whole units that add up to the total; numbers that make no sense are a ``UsageError`` when the
+first chunk is taken. Which processor takes a chunk depends on timing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from clue.errors import UsageError
 
 def self_scheduled(total: int, unit: int = 1) -> Iterator[int]:
     """Yield chunks of one size and a last one with the remainder: self-scheduling (SS)."""
-    _check(unit=unit)
+    _check(total, unit=unit)
     for begin in range(0, total, unit):
         yield min(unit, total - begin)
 
@@ -29,7 +30,7 @@ def guided(total: int, workers: int, least: int = 1) -> Iterator[int]:
         workers: Number of workers among which they are divided.
         least: Minimum size of all chunks but the last.
     """
-    _check(workers=workers, least=least)
+    _check(total, workers=workers, least=least)
     while total > 0:
         chunk = min(total, max(least, -(-total // workers)))
         yield chunk
@@ -49,7 +50,7 @@ def trapezoidal(total: int, workers: int, first: int | None = None, last: int = 
         first: Size of the first chunk; ``None``: half of an even share, ⌈τ / (2 workers)⌉, as its authors advise.
         last: Size of the last.
     """
-    _check(workers=workers, last=last)
+    _check(total, workers=workers, first=1 if first is None else first, last=last)
     begin = max(last, -(-total // (2 * workers)) if first is None else first)
     steps = math.ceil(Fraction(2 * total, begin + last))
     shrink = Fraction(begin - last, max(1, steps - 1))
@@ -66,7 +67,7 @@ def factoring(total: int, workers: int) -> Iterator[int]:
 
     S. Flynn Hummel, E. Schonberg, L. E. Flynn, Factoring, Communications of the ACM 35 (1992).
     """
-    _check(workers=workers)
+    _check(total, workers=workers)
     while total > 0:
         size = -(-total // (2 * workers))
         for _ in range(workers):
@@ -84,11 +85,22 @@ def portion(left: int, unit: float, performance: float) -> int:
         left: Remaining units.
         unit: Units for a processor whose relative performance is 1.
         performance: Its relative performance φ.
+
+    Raises:
+        UsageError: If units remain and the unit or φ is not positive and finite, so that they would never be handed
+            out; or if less than nothing remains.
     """
+    for name, value in (("unit", unit), ("relative performance", performance)):
+        if left and not 0 < value < math.inf:  # of nothing, a program may ask for a share of nothing
+            raise UsageError(f"balance: {name} must be a number > 0, got {value}")
+    if left < 0:
+        raise UsageError(f"balance: left must be at least 0, got {left}")
     return min(left, math.ceil(unit * performance))
 
 
-def _check(**counts: int) -> None:
+def _check(total: int, **counts: int) -> None:
+    if total < 0:
+        raise UsageError(f"balance: total must be at least 0, got {total}")
     for name, count in counts.items():
         if count < 1:
             raise UsageError(f"balance: {name} must be at least 1, got {count}")

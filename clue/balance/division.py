@@ -13,12 +13,13 @@ def unit_load(total: float, vector: Sequence[float]) -> float:
     """Return the load of a processor whose relative performance is 1: ul = τ / Σ φ (PEMPIs-Het, equation 3).
 
     Raises:
-        UsageError: If the vector is empty or has an entry that is not positive and finite, or the total is negative.
+        UsageError: If the vector is empty or has an entry that is not positive and finite, or the total is negative
+            or not finite.
     """
     if not vector or not all(0 < phi < math.inf for phi in vector):
         raise UsageError(f"balance: relative performances must be one or more numbers > 0, got {list(vector)}")
-    if total < 0:
-        raise UsageError(f"balance: total must be at least 0, got {total}")
+    if not 0 <= total < math.inf:
+        raise UsageError(f"balance: total must be at least 0 and finite, got {total}")
     return total / math.fsum(vector)
 
 

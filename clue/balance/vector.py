@@ -47,7 +47,13 @@ def remeasured(vector: Sequence[float], done: Sequence[float], seconds: Sequence
         vector: The vector so far.
         done: Units of work done by each.
         seconds: Time that each took for it.
+
+    Raises:
+        UsageError: If the three are not of one length.
     """
+    if not len(vector) == len(done) == len(seconds):
+        got = f"{len(vector)}, {len(done)} and {len(seconds)}"
+        raise UsageError(f"balance: vector, done and seconds must have an entry for each processor, got {got}")
     measured = [units > 0 and time > 0 for units, time in zip(done, seconds, strict=True)]
     if not any(measured):
         return tuple(vector)

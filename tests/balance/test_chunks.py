@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
@@ -55,6 +56,38 @@ def test_counts_must_be_positive(make) -> None:  # type: ignore[no-untyped-def]
     """A chunk size of 0, no workers and a last chunk of 0 are refused."""
     with pytest.raises(UsageError, match=r"balance: \w+ must be at least 1, got 0"):
         list(make())
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: self_scheduled(-1), "total must be at least 0, got -1"),
+        (lambda: guided(-5, 3), "total must be at least 0, got -5"),
+        (lambda: factoring(-5, 3), "total must be at least 0, got -5"),
+        (lambda: trapezoidal(-5, 3), "total must be at least 0, got -5"),
+        (lambda: trapezoidal(100, 4, first=-3), "first must be at least 1, got -3"),
+    ],
+)
+def test_what_cannot_be_divided_is_refused(make: Callable[[], Iterator[int]], said: str) -> None:
+    """A negative total gave no chunks, and a negative first chunk was taken for the last."""
+    with pytest.raises(UsageError, match=f"balance: {said}$"):
+        list(make())
+
+
+@pytest.mark.parametrize(
+    ("left", "unit", "performance", "said"),
+    [
+        (-1, 1, 1, "left must be at least 0, got -1"),
+        (9, 0, 1, "unit must be a number > 0, got 0"),
+        (9, 1, 0.0, "relative performance must be a number > 0, got 0.0"),
+        (9, float("nan"), 1, "unit must be a number > 0, got nan"),
+    ],
+)
+def test_a_portion_of_nothing_is_refused(left: int, unit: float, performance: float, said: str) -> None:
+    """A program that asks until nothing is left would never end with portions of 0."""
+    with pytest.raises(UsageError, match=f"balance: {said}$"):
+        portion(left, unit, performance)
+    assert portion(0, 0, 1) == 0
 
 
 @given(TOTALS, WORKERS, st.integers(1, 50))

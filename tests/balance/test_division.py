@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import pytest
@@ -48,6 +49,13 @@ def test_what_cannot_be_divided_is_refused(total: int, vector: list[float]) -> N
     """An empty vector, a performance that is not positive, and a negative total are refused."""
     with pytest.raises(UsageError, match=r"balance: .* must be .*, got"):
         shares(total, vector)
+
+
+@pytest.mark.parametrize("total", [math.nan, math.inf])
+def test_a_total_is_a_number(total: float) -> None:
+    """A total that is no number gave a load that is none."""
+    with pytest.raises(UsageError, match="balance: total must be at least 0 and finite, got"):
+        unit_load(total, [1.0])
 
 
 @given(st.integers(0, 10**6), VECTORS)

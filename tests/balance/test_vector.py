@@ -78,6 +78,12 @@ def test_who_did_nothing_keeps_its_place() -> None:
     assert remeasured([1, 2, 4], [0, 0, 0], [0, 0, 0]) == (1, 2, 4)
 
 
+def test_vectors_of_other_lengths_are_refused() -> None:
+    """Three processors with the work of two are a mistake."""
+    with pytest.raises(UsageError, match="must have an entry for each processor, got 3, 2 and 2"):
+        remeasured([1, 2, 4], [6, 12], [3, 3])
+
+
 @pytest.mark.parametrize("times", [[], [1, 0], [-1], [float("inf")], [float("nan")]])
 def test_times_must_be_positive(times: list[float]) -> None:
     """An empty list of times, and times that are not positive and finite, are refused."""
