@@ -100,7 +100,7 @@ def read_goal(path: Path) -> Converted:
         UsageError: If it is missing or malformed, or a rank is not a sequence of clue's ops.
     """
     try:
-        text = read_bytes(path, most=LARGEST_FILE).decode()
+        text = read_bytes(path, most=LARGEST_FILE).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error, "schedule") from None
     remarks = Remarks()

@@ -58,7 +58,7 @@ def _ranks(path: Path) -> Iterator[tuple[Lines, int]]:
     for lines in merged:
         yield lines, len(merged)
     for rank in range(0 if merged else len(files)):
-        yield _of_rank(_actions(files, rank), rank), len(files)
+        yield _of_rank(_actions(files, rank), rank, files.place(rank)), len(files)
 
 
 def _actions(files: Lines, line: int) -> Lines:
@@ -66,10 +66,18 @@ def _actions(files: Lines, line: int) -> Lines:
     return read_lines(files.text.file.parent / files.words(line)[0], files.place(line))
 
 
-def _of_rank(lines: Lines, rank: int) -> Lines:
-    """Return the lines of a rank in its own file; like SimGrid, skip the others."""
+def _of_rank(lines: Lines, rank: int, named: str) -> Lines:
+    """Return the lines of a rank in its own file; like SimGrid, skip the others.
+
+    Raises:
+        UsageError: If all are skipped. The list, named at a place, is probably in the order of names: t.0, t.1, t.10.
+    """
     ranks, good = lines.whole(np.arange(len(lines)), _RANK)
-    return lines.where(good & (ranks == rank))
+    own = good & (ranks == rank)
+    if len(lines) and not own.any():
+        rule = f"file must have actions of rank {rank}, as the list has a file for each rank in their order"
+        raise UsageError(f"{named}: {lines.text.file}: {rule}, got {lines.words(0)[0]!r} as the rank of its first line")
+    return lines.where(own)
 
 
 def _merged(lines: Lines) -> list[Lines]:

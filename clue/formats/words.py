@@ -5,6 +5,7 @@ Words are separated by blanks. The reader of each format interprets them.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -195,7 +196,7 @@ def read_lines(file: Path, place: str = "") -> Lines:
             content.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(file, error, "file", place) from None
-    return _split(file, np.frombuffer(content, np.uint8))
+    return _split(file, np.frombuffer(content.removeprefix(BOM_UTF8), np.uint8))
 
 
 def _split(file: Path, letters: npt.NDArray[np.uint8]) -> Lines:

@@ -262,3 +262,9 @@ def test_rank_left_open(tmp_path: Path) -> None:
     path.write_text("num_ranks 1\nrank 0 {\ncalc 5\n")
     with pytest.raises(UsageError, match="last rank must end with a bracket"):
         read_goal(path)
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
+    """Editors on Windows put one at the beginning, and end lines with a carriage return too."""
+    (tmp_path / "x.goal").write_bytes("\ufeffnum_ranks 1\r\nrank 0 {\r\ncalc 5\r\n}\r\n".encode())
+    assert read_goal(tmp_path / "x.goal").trace.rank(0).op.tolist() == [Op.COMPUTE]

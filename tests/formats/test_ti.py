@@ -236,6 +236,25 @@ def test_lines_of_others_are_passed_over(tmp_path: Path) -> None:
     assert [ops(converted, rank) for rank in range(2)] == [[(Op.COMPUTE, 20, 0, 0)], [(Op.COMPUTE, 10, 0, 0)]]
 
 
+def test_files_in_another_order_than_the_ranks_are_refused(tmp_path: Path) -> None:
+    """A list in the order of names has t.10 before t.2: from rank 2 on, all lines would be those of other ranks."""
+    for rank in range(11):
+        (tmp_path / f"t.{rank}").write_text(f"{rank} init\n{rank} compute 10\n")
+    names = sorted(file.name for file in tmp_path.iterdir())
+    (tmp_path / "t").write_text("\n".join(names))
+    rule = "file must have actions of rank 2, as the list has a file for each rank in their order, got '10' as the rank"
+    with pytest.raises(UsageError, match=rf"t:3: .*t\.10: {rule} of its first line$"):
+        read_ti(tmp_path / "t", flops_per_second=1e9)
+
+
+def test_a_rank_may_have_no_actions(tmp_path: Path) -> None:
+    """A file without actions is that of a rank that does nothing."""
+    (tmp_path / "a").write_text("0 compute 10\n")
+    (tmp_path / "b").write_text("# nothing\n")
+    (tmp_path / "t").write_text("a\nb\n")
+    assert ops(read_ti(tmp_path / "t", flops_per_second=1e9), 1) == []
+
+
 TOLD = {
     "isend 1 0 5": "1 requests are waited for by no action; ranks wait for them at their end",
     "isend 1 0 5; wait 0 1 0; wait 0 1 0": "1 waits have no request left to wait for and are left out",

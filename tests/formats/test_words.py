@@ -51,6 +51,11 @@ def test_names_are_compared_whole(tmp_path: Path) -> None:
     assert lines.which(1, Names(("allgatherv", "init", "allgather"))).tolist() == [2, 0, -1, -1]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
+    """Editors on Windows put one at the beginning; the first line was passed over as that of another rank."""
+    assert lines_of(tmp_path, "\ufeff0 init\n").words(0) == ["0", "init"]
+
+
 def test_file_must_be_text(tmp_path: Path) -> None:
     """A file that is not UTF-8 is refused with its name."""
     (tmp_path / "binary").write_bytes(b"0 init\n\xff\xfe\n")
