@@ -26,6 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     to = _form(arguments.target_format, target)
     (output_trace if to is OWN else output_file)(target, [source])
     origin = _form(arguments.source_format, source) if to.kind is Kind.TRACE else None
+    if to.kind is Kind.MACHINE and source.suffix and source.exists() and (other := format_of(source)):
+        raise UsageError(f"{source}: source must be a machine for a target of form {to.name}, got {other.title}")
     _refuse_idle(arguments, origin, to)
     options = {
         "flops_per_second": arguments.flops_per_second,

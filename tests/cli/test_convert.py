@@ -146,6 +146,11 @@ BAD = {
     "no machine": (("none.yaml", "x.xml"), nothing, "none.yaml"),
     "bad machine": (("pair.yaml", "x.xml"), file("pair.yaml", MACHINE.replace("10 us", "10 MB")), "pair.yaml:5"),
     "platform to read": (("pair.xml", "x.clue"), nothing, "source must be one that clue reads"),
+    "trace to a platform": (
+        ("exchange.clue", "x.xml"),
+        nothing,
+        "exchange.clue: source must be a machine for a target",
+    ),
     "no folder": (("exchange.clue", "pair.yaml/x.ti"), nothing, "pair.yaml/x.ti: output must be a file that can be"),
     "a pipe": (("exchange.clue", "pipe.ti"), lambda: os.mkfifo("pipe.ti"), "pipe.ti: output must be a file"),
     "itself": (("exchange.clue", "./exchange.clue"), nothing, "output must not be a file that the command reads"),
