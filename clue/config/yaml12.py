@@ -60,7 +60,7 @@ def parse_yaml(text: str, file: str) -> Document:
         reading = _Reading(file)
         value = reading.construct(top, (), None)
     except yaml.MarkedYAMLError as error:
-        raise ConfigError(_marked(error, file)) from None
+        raise ConfigError(_marked(error, file, text)) from None
     except yaml.YAMLError as error:
         problem = str(error).splitlines()[0]
         raise ConfigError(f"{file}: file must be YAML text, got {problem}") from None
@@ -102,10 +102,24 @@ def _place(where: yaml.MarkedYAMLError | yaml.Event, file: str) -> str:
     return f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
 
 
-def _marked(error: yaml.MarkedYAMLError, file: str) -> str:
+def _character(mark: yaml.Mark | None, text: str) -> str:
+    """Return the character at a mark, which counts lines and columns from 0; ``""`` if there is none."""
+    lines = text.split("\n")
+    return lines[mark.line][mark.column : mark.column + 1] if mark and mark.line < len(lines) else ""
+
+
+def _marked(error: yaml.MarkedYAMLError, file: str, text: str) -> str:
+    """Return the message of an error; frequent ones in clue's own words, as libyaml's do not name what it found."""
     place = _place(error, file)
     if "nesting depth" in str(error.problem):  # libyaml's own limit of 1,000, which it may meet before the first event
         return _too_deep(place)
+    if "another document" in str(error.problem):
+        return f"{place}: file must hold one YAML document, got another one"
+    found = _character(error.problem_mark, text) if "cannot start any token" in str(error.problem) else ""
+    if found == "\t":
+        return f"{place}: text must be YAML, which indents by spaces, got a tab"
+    if found and found in "@`%":
+        return f"{place}: text must be YAML, which needs quotes around what begins with {found}, got none"
     context = f" {error.context}" if error.context else ""
     return f"{place}: text must be YAML, got {error.problem}{context}"
 
