@@ -37,6 +37,9 @@ _LEAST_SHARE = 0.25
 _ODD = 1.5
 #: If the smallest measured size is at least this, bytes, it says little about an empty message.
 _SMALL = 64
+#: If the largest is below this, bytes, it says little about bandwidth: in networks of 100 MB/s, such a message still
+#: takes as long to start as to transmit.
+_LARGE = 1 << 14
 #: The send delay limits a stream if it is at least this share of the stream's time per message.
 _SENDER_LIMITS = 0.9
 #: Two directions share a resource if their joint throughput, relative to one direction, is below this; ideally 2.
@@ -449,6 +452,11 @@ def _about_ends(parts: _Parts) -> tuple[str, ...]:
     least, most = parts.sizes[0], parts.sizes[-1]
     if least >= _SMALL:
         said.append(f"messages below {format_size(least)} were not measured: they are assumed to take as long")
+    if most < _LARGE:
+        said.append(
+            f"messages above {format_size(most)} were not measured: they are assumed to go on as those below; measure "
+            "up to 1 MiB if the program sends larger ones"
+        )
     beyond = most if parts.limit is None else parts.limit
     alone = most > beyond and np.count_nonzero(parts.sizes > beyond) == 1
     if alone or parts.one_way[-1] < parts.one_way[-2]:

@@ -298,6 +298,13 @@ def test_with_the_sender_s_time_alone_ports_are_as_the_delays_say() -> None:
     assert fitted.link.send_delay(1 << 20) == pytest.approx(link.send_delay(1 << 20), rel=0.02)
 
 
+def test_a_bandwidth_from_short_messages_is_said() -> None:
+    """If only messages of up to 1 KiB were measured, the time of larger ones is a guess, which the result says."""
+    short, enough = (import_of(lambda size: 1e-5 + 1e-8 * size, largest) for largest in (1 << 10, 1 << 14))
+    assert any("messages above 1.024 KB were not measured" in said for said in fit_link(short).assumptions)
+    assert not any("messages above" in said for said in fit_link(enough).assumptions)
+
+
 def of_pairs(link: Link, pairs: int, window: int = WINDOW) -> tuple[SizeRow, ...]:
     """Return what osu_mbw_mr measures where a port is the limit: one message, W - 1 busy times, and an answer."""
     machine, messages = pair(link), pairs * window
