@@ -205,15 +205,21 @@ def machine_file(
     *,
     name: str = "",
     nodes: int | None = None,
-    processors: int = 1,
+    processors: int | None = None,
 ) -> MachineFile:
     """Return a machine with calibrated links; at least one link must be given.
 
+    A node has one processor if their number is not given; two if only the link within a node is known, which is one
+    between two ranks.
+
     Raises:
-        UsageError: If several nodes are requested, and only the link within one is known.
+        UsageError: If several nodes or one processor are requested, and only the link within a node is known.
     """
     if between is None and (nodes or 1) > 1:
         raise UsageError(f"nodes must be 1 if only the link within a node is known, got {nodes}")
+    processors = processors or (2 if between is None else 1)
+    if between is None and processors < 2:
+        raise UsageError(f"processors must be 2 or more if only the link within a node is known, got {processors}")
     calibrations = [each for each in (between, within) if each is not None]
     network = CalibratedNetwork(
         between.fitted.link if between else None,

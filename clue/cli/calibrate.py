@@ -78,12 +78,13 @@ def _network(arguments: argparse.Namespace) -> int:
     folder = None if arguments.plots is None else plots_folder(arguments.plots)
     with progress() as tell:
         between, within = _links(arguments, tell)
+    here = None if arguments.files else max(os.cpu_count() or 1, 2 if between is None else 1)
     file = machine_file(
         between,
         within,
         name=name,
         nodes=arguments.nodes,
-        processors=arguments.processors or (1 if arguments.files else os.cpu_count() or 1),
+        processors=arguments.processors or here,
     )
     _write(output, file.text())
     if arguments.json:

@@ -57,7 +57,10 @@ def _add_network(subjects: Commands) -> Parser:
     _add_output(subject)
     subject.add_argument("--nodes", type=positive, metavar="N", help="nodes of the machine (default: as measured)")
     subject.add_argument(
-        "--processors", type=positive, metavar="N", help="processors of a node (default: as here, or 1)"
+        "--processors",
+        type=positive,
+        metavar="N",
+        help="processors of a node (default: as here; with FILEs 1, or 2 within a node)",
     )
     return subject
 

@@ -81,7 +81,9 @@ def test_pictures_show_data_and_fit(capsys: pytest.CaptureFixture[str]) -> None:
     _, _, err = run(capsys, "calibrate", "network", "latency.txt", "--within-node", "--plots", "pictures")
     assert "calibration-within-node.png" in err
     assert Path("pictures/calibration-within-node.png").read_bytes()[:4] == b"\x89PNG"
-    assert load_machine("calibrated.yaml").network.within_node.eager_limit == 8192
+    machine = load_machine("calibrated.yaml")
+    assert machine.network.within_node.eager_limit == 8192
+    assert [node.processors for node in machine.nodes] == [2]  # or no two ranks could use the link
 
 
 def test_folders_on_the_way_to_the_output_are_made(capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,6 +103,7 @@ WRONG = {
     "three hosts": (("--hosts", "a,b,c"), "two computers"),
     "no launcher": (("--mpiexec", "no-such-mpiexec"), "mpiexec must be a command"),
     "several nodes and no link between": (("latency.txt", "--within-node", "--nodes", "4"), "nodes must be 1"),
+    "one processor and no link between": (("latency.txt", "--within-node", "--processors", "1"), "must be 2 or more"),
     "bandwidths alone": (("bw.txt",), "bandwidths alone do not give"),
     "words that no shell takes": (("--mpiexec", "mpiexec 'x"), "--mpiexec must be a command line in shell syntax"),
     "hosts of files": (("latency.txt", "--hosts", "a,b"), "must go without files"),
