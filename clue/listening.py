@@ -6,8 +6,10 @@ rebinding). So each request must name this computer.
 
 from __future__ import annotations
 
+import errno
 import hmac
 import ipaddress
+import os
 import socket
 
 from clue.errors import UsageError
@@ -44,6 +46,13 @@ def check_token(address: str, token: str | None, place: str = "") -> None:
 def family(address: str) -> socket.AddressFamily:
     """Return the family of an address."""
     return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def refusal(error: OSError | OverflowError) -> str:
+    """Return why an address cannot be listened at."""
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return f"{os.strerror(errno.EADDRINUSE)}: name another port (--port), or 0 for any that is free"
+    return getattr(error, "strerror", None) or str(error)
 
 
 def bears(header: str, token: str) -> bool:

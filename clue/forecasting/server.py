@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from clue.errors import ClueError, ForecastError
 from clue.forecasting.forecaster import Forecaster
-from clue.listening import LOOPBACK, bears, check_token, family, is_own
+from clue.listening import LOOPBACK, bears, check_token, family, is_own, refusal
 
 #: Time for which a measurement is reused in answers, s, so that many clients cost no more than one.
 FRESH = 5.0
@@ -58,9 +58,8 @@ class Server(ThreadingHTTPServer):
         try:
             super().__init__((address, port), _Handler)
         except (OSError, OverflowError) as error:
-            said = getattr(error, "strerror", None) or str(error)
             raise ForecastError(
-                f"{address}:{port}: address must be one at which clue can listen, got: {said}"
+                f"{address}:{port}: address must be one at which clue can listen, got: {refusal(error)}"
             ) from None
 
     @property

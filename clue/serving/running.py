@@ -8,7 +8,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from clue.errors import ServeError
-from clue.listening import family
+from clue.listening import family, refusal
 
 #: Time for open requests when the server is ended, and time after which an idle connection is closed, s.
 _PATIENCE = 2
@@ -29,8 +29,9 @@ def listener(address: str, port: int) -> socket.socket:
     try:
         return socket.create_server((address, port), family=family(address))
     except (OSError, OverflowError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        raise ServeError(f"{address}:{port}: address must be one at which clue can listen, got: {said}") from None
+        raise ServeError(
+            f"{address}:{port}: address must be one at which clue can listen, got: {refusal(error)}"
+        ) from None
 
 
 def run(application: ASGIApp, at: socket.socket) -> None:

@@ -61,7 +61,9 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert main(["serve", "which.yaml", "--port", str(port)]) == 1
-    assert f"clue: 127.0.0.1:{port}: address must be one at which clue can listen, got: " in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert f"clue: 127.0.0.1:{port}: address must be one at which clue can listen, got: " in err
+    assert err.endswith(": Address already in use: name another port (--port), or 0 for any that is free\n")
 
 
 def test_without_the_framework_it_says_what_to_install(
