@@ -170,10 +170,12 @@ def output_trace(name: str | Path, read: Iterable[str | Path] = ()) -> Path:
         read: Files and folders that the command reads.
 
     Raises:
-        UsageError: If it is one of those that are read, its folders cannot be created, or a device or pipe has that
-            name.
+        UsageError: If it is ``-`` or one of those that are read, its folders cannot be created, or a device or pipe has
+            that name.
     """
     path = Path(name)
+    if str(path) == "-":
+        raise UsageError('-: output must be a file, got "-", which other programs take for standard output')
     if (lost := overwritten(path, read)) is not None:
         raise UsageError(f"{path}: output must not be a file that the command reads, got {lost}")
     try:

@@ -153,6 +153,7 @@ BAD = {
     ),
     "no folder": (("exchange.clue", "pair.yaml/x.ti"), nothing, "pair.yaml/x.ti: output must be a file that can be"),
     "a pipe": (("exchange.clue", "pipe.ti"), lambda: os.mkfifo("pipe.ti"), "pipe.ti: output must be a file"),
+    "standard output": (("exchange.clue", "-"), nothing, '-: output must be a file, got "-"'),
     "itself": (("exchange.clue", "./exchange.clue"), nothing, "output must not be a file that the command reads"),
     "folder of others": (("exchange.clue", "."), nothing, "trace must be a new folder or replace a trace"),
 }
