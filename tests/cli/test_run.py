@@ -165,7 +165,7 @@ def test_a_virtual_clock_makes_sleeping_free(capfd: pytest.CaptureFixture[str]) 
         (["run.yaml", "-n", "5"], "placement: ranks must be at most 4 on four"),
         (
             ["crowded.yaml"],
-            "crowded.yaml:1:36: placement: ranks must be at most 4 on four (4 nodes, 4 processors), got 5",
+            "crowded.yaml:1:35: placement: ranks must be at most 4 on four (4 nodes, 4 processors), got 5",
         ),
         (
             ["crowded.yaml", "-n", "6"],
