@@ -6,7 +6,8 @@ chosen by how long programs run, and by nothing else. *Seen*: were frozen until 
 learned from the look at the sixth set (``sixth_set.csv``) and the fifth one predicted again
 (``fifth_set_again.csv``). Of the first set there are three looks (``seen.csv``), of the second half a look
 (``half_look.csv``), of the third to the fifth one each (``third_set.csv``, ``fourth_set.csv``, ``fifth_set.csv``),
-of the seventh one (``seventh_set.csv``). The frozen ones are the eighth set (``unseen.csv``).
+of the seventh and eighth one each (``seventh_set.csv``, ``eighth_set.csv``). The frozen ones are the ninth set
+(``unseen.csv``).
 """
 
 from __future__ import annotations
