@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -30,7 +31,7 @@ from benchmarks.accuracy.validate.cases import MACHINES
 from benchmarks.accuracy.validate.figures import kendall, regret
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import said_by
-from benchmarks.page import ROOT, markdown_table, processor, revision, write_page
+from benchmarks.page import ROOT, markdown_table, notes_beside, processor, revision, write_page
 from benchmarks.progress import tell
 from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import Host
@@ -346,8 +347,8 @@ def machine_like(route: Route, hosts: int) -> Machine:
 # --- the page ---
 
 
-def page(plan: Plans, folder: Path, command: str) -> str:
-    """Measure what is missing, and return the page."""
+def page(plan: Plans, folder: Path, command: str, notes: Sequence[str] = ()) -> str:
+    """Measure what is missing, and return the page, which ends with notes."""
     kept = MeasurementFolder(folder)
     remote = kept.get("between", partial(between_hosts, plan, folder))
     real = complex_products(plan, kept)
@@ -371,7 +372,7 @@ def page(plan: Plans, folder: Path, command: str) -> str:
     lines += ["## `clue forecast` between two hosts under load", "", *_remote(remote, asked)]
     for _, more in tables:
         lines += ["", *more]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(["", *notes] if notes else [""])])
 
 
 def _errors(asked: Sequence[Asked]) -> tuple[float, ...]:
@@ -379,8 +380,10 @@ def _errors(asked: Sequence[Asked]) -> tuple[float, ...]:
 
 
 def _routines(plan: Plans, forecaster: Forecaster) -> Sequential:
-    """Measure the sequential routines here, and return their times."""
+    """Measure the sequential routines here, unless they were, and return their times."""
     for name in ("dgemm", "dtrsm", "dgeadd"):
+        if forecaster.store.find(platform.node(), name) is not None:
+            continue
         tell(f"measuring {name}")
         spans = dict.fromkeys("mnk" if name == "dgemm" else "mn", (BLOCK, 2048))
         benchmark(name, forecaster.store, spans, Goal(seconds=plan.seconds))
@@ -506,7 +509,8 @@ def main() -> int:
     asked.folder.mkdir(parents=True, exist_ok=True)
     command = f"python -m benchmarks.accuracy.models.fast_hosts FOLDER{' --smoke' * asked.smoke}"
     try:
-        text = page(SMOKE if asked.smoke else FULL, asked.folder.resolve(), command)
+        notes = notes_beside(asked.output) if asked.output is not None else ()
+        text = page(SMOKE if asked.smoke else FULL, asked.folder.resolve(), command, notes)
     except ClueError as error:
         print(error, file=sys.stderr)
         return error.exit_status
