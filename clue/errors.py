@@ -28,8 +28,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-#: Exit status by which the virtual layer reports that the program never called MPI.
-NEVER_CALLED_MPI = 71
+#: Exit status by which the virtual layer reports that the program never called MPI; and that it cannot record, after it
+#: has said why.
+NEVER_CALLED_MPI, CANNOT_RECORD = 71, 72
 
 
 class ClueError(Exception):

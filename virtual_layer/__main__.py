@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from clue.errors import NEVER_CALLED_MPI, ClueError, UsageError, no_such_program
+from clue.errors import CANNOT_RECORD, NEVER_CALLED_MPI, ClueError, RecordError, UsageError, no_such_program
 from virtual_layer import programs
 from virtual_layer.scheduling import lengthen_slices
 from virtual_layer.session import Assignment, Session
@@ -35,7 +35,7 @@ def main(words: list[str]) -> int:
         programs.run(program, session)
     except ClueError as error:
         tell(str(error))
-        return error.exit_status
+        return CANNOT_RECORD if isinstance(error, RecordError) else error.exit_status
     if not session.began:
         shown = session.below.shown()
         why = f"calls from C or Fortran are not recorded ({shown})" if shown else "nothing recorded"

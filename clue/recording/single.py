@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.children import limits_hint
-from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
+from clue.errors import CANNOT_RECORD, NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.files import drafts, write_texts
 from clue.recording.hosts import with_best
 from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
@@ -132,7 +132,7 @@ def _rule(ending: Ending) -> str:
 def _is_refusal(ending: Ending, target: Path) -> bool:
     """Tell whether a program without a trace ended by itself before doing anything."""
     status = ending.status
-    own = status is not None and 0 < status < _SIGNALLED and status not in {*_SIGNALS, NEVER_CALLED_MPI}
+    own = status is not None and 0 < status < _SIGNALLED and status not in {*_SIGNALS, NEVER_CALLED_MPI, CANNOT_RECORD}
     ops = max((rows for _, rows in signs_of_life(target)), default=0)
     return own and ending.seconds <= _AT_ONCE and ops <= _FEW_OPS
 
@@ -164,5 +164,7 @@ def _never_recorded(launch: Launch, ending: Ending) -> str:
         return f"{rule}, got none on {'any of ' * (launch.ranks > 1)}{count_of(launch.ranks)}"
     if ending.status is None:
         return f"{rule} and {ending.rule}, got neither: it was stopped"
+    if ending.status == CANNOT_RECORD:
+        return f"{launch.program}: recording must be possible here, got what is said above: nothing was recorded"
     why = limits_hint(ending.status)
     return f"{rule} and end well, got exit status {ending.status} before that: nothing was recorded{why}"

@@ -184,7 +184,9 @@ def test_full_disk_lets_the_program_finish(program: Write, tmp_path: Path, capfd
     assert said.count("the program ended") == 2
 
 
-def test_disk_without_any_room_stops_all_ranks(program: Write, tmp_path: Path) -> None:
+def test_disk_without_any_room_stops_all_ranks(
+    program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """If one rank cannot create its files, no rank starts the program."""
     text = """
 import errno, os, pathlib
@@ -196,7 +198,9 @@ def full(path, data):
 pathlib.Path.write_bytes = full
 """
     message = _fails(program("print('started')", preamble=text + "from mpi4py import MPI\n"), tmp_path)
-    assert "got exit status 1 before that: nothing was recorded" in message
+    assert message.endswith("recording must be possible here, got what is said above: nothing was recorded")
+    said = capfd.readouterr().err
+    assert f"virtual_layer: {tmp_path / 'x.clue'}: trace must be writable, got No space left on device" in said
     assert not (tmp_path / "x.clue").exists()
 
 
