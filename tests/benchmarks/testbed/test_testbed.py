@@ -539,7 +539,7 @@ def test_the_kernels_work_for_the_network_is_not_charged_to_ranks(tmp_path: Path
     """
     command = _command(tmp_path, BESIDE_MESSAGES)
     hosts = [Host(index, 8.0, 1, 0, 25e6) for index in range(5)]
-    longer = []
+    longer: list[float] = []
     with launch.standing("beside", hosts) as name:
         while len(longer) < 3 and min(longer, default=1.0) > 0.18:
             outcome = launch.run(name, hosts, command, timeout=60, rehearsed=False)
