@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.result import Unmodelled
-from clue.trace import Flag, Op, Trace
+from clue.trace import Op, Trace
 from clue.trace.sites import Site
 
 _SILENT = (Op.COMPUTE, Op.WAIT, Op.PACK, Op.SLEEP, Op.LOCAL, Op.OTHER, Op.MRECV)
@@ -94,10 +94,9 @@ class CommunicatorProfile:
 def profile_calls(trace: Trace) -> tuple[CallProfile, ...]:
     """Sum a trace up by call, the longest first; an op that continues a call counts with that call."""
     ops = trace.ops
-    first = (ops.flags & Flag.CONTINUED) == 0
     call = ops.call[trace.first_rows()]
     made, kinds = ops.op != Op.COMPUTE, len(trace.head.calls)
-    count = np.bincount(call[first & made], minlength=kinds)
+    count = np.bincount(call[ops.are_first() & made], minlength=kinds)
     nbytes = np.bincount(call[made], weights=sent(trace)[made], minlength=kinds)
     seconds = np.bincount(call[made], weights=ops.took[made], minlength=kinds) * 1e-9
     left_out = {name: Unmodelled(name, *extent) for name, extent in trace.left_out().items()}
@@ -113,7 +112,7 @@ def profile_sites(trace: Trace) -> tuple[SiteProfile, ...]:
     """Sum a trace up by site, the one with the most computation and time inside calls first."""
     ops, sites, kinds = trace.ops, trace.head.sites, len(trace.head.calls)
     made = ops.op != Op.COMPUTE
-    calls = np.flatnonzero(made & ((ops.flags & Flag.CONTINUED) == 0))
+    calls = np.flatnonzero(made & ops.are_first())
     names: dict[int, list[str]] = {}
     for key in np.unique(ops.site[calls].astype(np.int64) * kinds + ops.call[calls]).tolist():
         names.setdefault(key // kinds, []).append(trace.head.calls[key % kinds])

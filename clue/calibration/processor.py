@@ -26,7 +26,7 @@ from clue.calibration.machine_file import by_region, cold_start_text, comment_li
 from clue.calibration.measurement import Estimate, median_of
 from clue.errors import UsageError
 from clue.machine import ColdStart, Sockets
-from clue.trace import Flag, Op, Trace
+from clue.trace import Op, Trace
 from clue.units import count_of, format_number
 
 #: Smallest CPU time of a region that is calibrated, seconds: shorter ones are too noisy.
@@ -176,7 +176,7 @@ class CountedRun:
         """Return the CPU times of a trace."""
         regions = trace.head.regions
         totals = np.bincount(trace.ops.region, weights=trace.bursts * 1e-9, minlength=len(regions))
-        begins = trace.ops.call[((trace.ops.flags & Flag.CONTINUED) == 0) & (trace.ops.op != Op.COMPUTE)]
+        begins = trace.ops.call[trace.ops.are_first() & (trace.ops.op != Op.COMPUTE)]
         made = np.bincount(begins, minlength=len(trace.head.calls)).tolist()
         calls = {name: count for name, count in zip(trace.head.calls, made, strict=True) if count}
         cpu = dict(zip(regions, totals.tolist(), strict=True))

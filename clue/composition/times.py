@@ -17,7 +17,6 @@ from clue.machine import Machine, Placement
 from clue.result import Activity, Part
 from clue.structure import Example, Graph, Kind, Node
 from clue.structure.nest import Nest, Walk
-from clue.trace.ops import Flag
 from clue.trace.sites import UNKNOWN
 
 Floats = npt.NDArray[np.float64]
@@ -126,9 +125,9 @@ def _entering(example: Example, sites: int) -> npt.NDArray[np.bool_]:
     head, ops = example.trace.head, example.trace.ops
     known = {site: head.sites[at] for site, at in zip(example.sites.tolist(), ops.site.tolist(), strict=True)}
     walk = Walk(Nest.of([known.get(site, UNKNOWN) for site in range(sites)]))
-    enters = np.zeros(len(ops), np.bool_)
+    enters, are_first = np.zeros(len(ops), np.bool_), ops.are_first()
     for first, end in pairwise(head.offsets):
-        begins = first + np.flatnonzero((ops.flags[first:end] & Flag.CONTINUED) == 0)
+        begins = first + np.flatnonzero(are_first[first:end])
         enters[begins] = walk.entering(example.sites[begins].tolist())
     return enters
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from clue.extrapolation.family import Family
 from clue.formats.extrap import Measurement
-from clue.trace import Flag, Trace
+from clue.trace import Trace
 from clue.trace.sites import Site
 
 #: Metrics, each the mean over ranks: CPU seconds of bursts before calls, calls, bytes handed to calls.
@@ -31,7 +31,7 @@ def measurements_of(family: Family) -> Iterator[Measurement]:
 def _totals(trace: Trace) -> dict[tuple[str, str], float]:
     """Return the totals of a trace by call path and metric, each divided by the number of ranks."""
     ops = trace.ops
-    metrics = {TIME: trace.bursts * 1e-9, CALLS: (ops.flags & Flag.CONTINUED) == 0, BYTES: ops.nbytes}
+    metrics = {TIME: trace.bursts * 1e-9, CALLS: ops.are_first(), BYTES: ops.nbytes}
     found: dict[tuple[str, str], float] = {}
     paths = [_path(site) for site in trace.head.sites]
     for metric, values in metrics.items():

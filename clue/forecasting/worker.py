@@ -85,12 +85,12 @@ def times_of(function: Callable[..., object], sizes: dict[str, int], seconds: fl
     times: list[tuple[float, float]] = []
     left = seconds
     ahead = _warm_up(function, sizes)
-    while len(times) < LEAST or (left > 0 and len(times) < MOST):
+    while True:
         for run in [_started(function, sizes, ahead) for _ in range(ahead or 1)]:
-            if len(times) < LEAST or (left > 0 and len(times) < MOST):
-                times.append(_timed(run))
-                left -= times[-1][1]
-    return times
+            times.append(_timed(run))
+            left -= times[-1][1]
+            if len(times) >= LEAST and (left <= 0 or len(times) >= MOST):
+                return times
 
 
 def memory_of(function: Callable[..., object], sizes: dict[str, int]) -> int:

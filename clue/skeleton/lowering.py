@@ -127,7 +127,7 @@ def _carried(trace: Trace, ranks: Integers) -> Integers:
 
 def _exchanges(ops: Ops) -> Integers:
     """Return the rows at which a Sendrecv begins: a posted receive, a started send, and the wait for both."""
-    continued = ops.flags & Flag.CONTINUED > 0
+    continued = ~ops.are_first()
     posted, sent, waited = (ops.are(each) for each in (Op.IRECV, Op.ISEND, Op.WAIT))
     found = np.zeros(len(ops), np.bool_)
     found[:-2] = posted[:-2] & ~continued[:-2] & (sent & continued)[1:-1] & (waited & continued & (ops.count == 2))[2:]
@@ -136,7 +136,7 @@ def _exchanges(ops: Ops) -> Integers:
 
 def _halves(ops: Ops, starts: Integers) -> Integers:
     """Return the rows at which half of a Sendrecv begins: a posted receive or a started send, and the wait for it."""
-    waits = ops.are(Op.WAIT) & (ops.flags & Flag.CONTINUED > 0) & (ops.count <= 1)
+    waits = ops.are(Op.WAIT) & ~ops.are_first() & (ops.count <= 1)
     waits[:1] = False
     rows = np.flatnonzero(waits)
     asked, lists = ops.request[rows].astype(np.int64), ops.count[rows] == 1

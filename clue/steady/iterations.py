@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.structure.nest import Nest, Step
-from clue.trace import Flag, Trace
+from clue.trace import Trace
 
 Integers = npt.NDArray[np.int64]
 
@@ -107,7 +107,7 @@ def _depth(loop: tuple[Step, ...]) -> int:
 def _walks(trace: Trace, nest: Nest) -> list[_Walk]:
     """Return the calls of each rank, followed through the loops."""
     offsets, sites = trace.head.offsets, len(nest.paths)
-    begins = np.flatnonzero((trace.ops.flags & Flag.CONTINUED) == 0)
+    begins = np.flatnonzero(trace.ops.are_first())
     numbers = trace.ops.site[begins].astype(np.int64)
     steps = np.zeros(len(begins), np.int64)
     steps[1:] = numbers[:-1] * sites + numbers[1:]

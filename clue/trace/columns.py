@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clue.trace.ops import COLUMNS, Op
+from clue.trace.ops import COLUMNS, Flag, Op
 
 try:
     from zlib_ng.zlib_ng import crc32  # five times as fast
@@ -54,6 +54,10 @@ class Ops:
         return reduce(
             np.bitwise_or, (self.op - first <= others if others else self.op == first for first, others in _runs(kinds))
         )
+
+    def are_first(self) -> npt.NDArray[np.bool_]:
+        """Return for each op whether it is the first of its call in MPI, shape (ops,)."""
+        return np.asarray((self.flags & Flag.CONTINUED) == 0)
 
 
 @cache

@@ -32,7 +32,7 @@ from clue.files import drafts
 from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import Head
 from clue.trace.meaning import check_head, check_rows
-from clue.trace.ops import Flag, Op
+from clue.trace.ops import Op
 from clue.trace.pieces import ENTRIES
 from clue.trace.place import HEAD, check_place
 from clue.trace.reading import read_trace
@@ -128,7 +128,7 @@ class Trace:
     def first_rows(self) -> npt.NDArray[np.int64]:
         """Return for each row the first row of its call, shape (ops,)."""
         rows = np.arange(len(self.ops))
-        begins = np.where((self.ops.flags & Flag.CONTINUED) == 0, rows, 0)
+        begins = np.where(self.ops.are_first(), rows, 0)
         return np.maximum.accumulate(begins) if len(rows) else rows
 
     def left_out(self) -> dict[str, tuple[int, float]]:
@@ -187,7 +187,7 @@ class Trace:
             ("processor", head.processor),
             ("MPI", " ".join(head.mpi.split())[:100]),
         )
-        firsts = ops.call[(ops.flags & Flag.CONTINUED) == 0]
+        firsts = ops.call[ops.are_first()]
         counts = np.bincount(firsts, minlength=len(head.calls))
         seconds = np.bincount(ops.call, ops.took, len(head.calls)) * 1e-9
         rows = [
