@@ -17,11 +17,10 @@ from clue.trace.parts import Imported
 #: Folders of installed packages, which have versions.
 INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH120, PTH100 - the rank starts fast
-#: Folders that do not count: the standard library has Python's version, and clue is not part of the program.
-NOT_COUNTED = (
-    os.path.dirname(os.__file__) + os.sep,  # noqa: PTH120
-    *(os.path.join(_ROOT, part) + os.sep for part in ("clue", "virtual_layer")),  # noqa: PTH118
-)
+#: Folder of the standard library, which has Python's version.
+STANDARD = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120
+#: Folders of clue, which is not part of the program.
+TOOLS = tuple(os.path.join(_ROOT, part) + os.sep for part in ("clue", "virtual_layer"))  # noqa: PTH118
 
 
 class Imports:
@@ -52,9 +51,9 @@ class Imports:
         packages: dict[str, str] = {}
         for name, module in list(sys.modules.items()):
             file = None if name in self._before else _file(module)
-            if file is None or file in self._digests or file.startswith(NOT_COUNTED[1:]):
+            if file is None or file in self._digests or file.startswith(TOOLS):
                 continue
-            if any(part in file for part in INSTALLED):
+            if is_installed(file):
                 packages.setdefault(name.partition(".")[0], file)
             elif is_own(file):
                 self._digests[file] = _digest(file, began)
@@ -63,7 +62,12 @@ class Imports:
 
 def is_own(file: str) -> bool:
     """Tell whether a file is the program's own: not of an installed package, of Python, or of clue."""
-    return not file.startswith(NOT_COUNTED) and not any(part in file for part in INSTALLED)
+    return not file.startswith((STANDARD, *TOOLS)) and not is_installed(file)
+
+
+def is_installed(file: str) -> bool:
+    """Tell whether a file is in a folder of installed packages."""
+    return any(part in file for part in INSTALLED)
 
 
 def _file(module: object) -> str | None:

@@ -1,5 +1,6 @@
 """Call paths: the place in the program from which each MPI call is made (:mod:`clue.trace.sites`).
 
+Functions of the program and of installed packages count; those of mpi4py, of clue and of the standard library do not.
 A path is looked up frame by frame, from the call outwards, in a tree of the paths seen so far. Files and lines of its
 frames are determined at a path's first call only; loops are found at the end.
 
@@ -18,7 +19,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from clue.trace.sites import DEEPEST, MOST_SITES, Frame, Sites
-from virtual_layer.imports import INSTALLED, NOT_COUNTED, is_own
+from virtual_layer.imports import INSTALLED, STANDARD, TOOLS, is_installed
 from virtual_layer.loops import Loops
 
 #: Most frames that are remembered, including frames that are not the program's.
@@ -46,11 +47,12 @@ class CallPaths:
         cut: Whether a path was too long to be kept whole.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, binding: str = "") -> None:
         """Begin.
 
         Args:
             folder: The folder in which the program was started.
+            binding: Folder of mpi4py, which ends with a separator: its own frames do not count.
         """
         self.steps: _Steps = {}
         self._compiled = _Compiled.load(os.environ.get(LIBRARY, ""))
@@ -61,14 +63,15 @@ class CallPaths:
         self._room = _MOST_REMEMBERED
         self._numbers: dict[tuple[tuple[int, int], ...], int] = {(): 0}
         self._places: list[tuple[_Place, ...]] = [()]
-        self._own: dict[str, bool] = {}
+        self._counted: dict[str, bool] = {}
+        self._left_out = (*filter(None, [binding]), *TOOLS)
         self._beside, self._home = _folders(sys.modules["__main__"], folder)
 
     def add(self, frame: FrameType | None) -> int:
         """Return the number of the path of a frame, which may be new; 0 if there is no room."""
         path: list[tuple[FrameType, bool]] = []
         while frame is not None and len(path) < DEEPEST:
-            path.append((frame, self._is_own(frame)))
+            path.append((frame, self._counts(frame)))
             if self._is_outermost(frame):
                 break
             frame = frame.f_back
@@ -111,29 +114,31 @@ class CallPaths:
         above = frame.f_back
         if above is None or above.f_code is not _RUNS or frame.f_code.co_name != "<module>":
             return False
-        while above is not None and not self._is_own(above):
+        while above is not None and not self._counts(above):
             above = above.f_back
         return above is None
 
-    def _is_own(self, frame: FrameType) -> bool:
+    def _counts(self, frame: FrameType) -> bool:
         file = frame.f_code.co_filename
         if file.startswith("<"):
             if file.startswith("<frozen "):
                 return False
             # Text run by ``exec`` belongs to the module that ran it.
             file = str(frame.f_globals.get("__file__", file))
-        known = self._own.get(file)
+        known = self._counted.get(file)
         if known is None:
-            known = self._own[file] = file.startswith("<") or self._is_own_file(self._whole(file))
+            known = self._counted[file] = file.startswith("<") or self._counts_file(self._whole(file))
         return known
 
-    def _is_own_file(self, file: str) -> bool:
-        if self._beside and file.startswith(self._beside):
-            inner = [each for each in NOT_COUNTED if each.startswith(self._beside)]
-            return not file.startswith(tuple(inner)) and not any(
-                part in file[len(self._beside) - 1 :] for part in INSTALLED
-            )
-        return is_own(file)
+    def _counts_file(self, file: str) -> bool:
+        """Tell whether a file counts: it belongs to the program or to an installed package other than mpi4py."""
+
+        def inside(folder: str) -> bool:
+            # A program may itself be kept in one of these folders.
+            own = self._beside.startswith(folder) and file.startswith(self._beside)
+            return file.startswith(folder) and not own
+
+        return not any(map(inside, self._left_out)) and not (inside(STANDARD) and not is_installed(file))
 
     def _whole(self, file: str) -> str:
         return os.path.normpath(os.path.join(self._folder, file))  # noqa: PTH118
@@ -167,6 +172,9 @@ class CallPaths:
         return Frame(self._named(file), function[:4096], line, at, around, branches)
 
     def _named(self, file: str) -> str:
+        for part in INSTALLED:
+            if part in file:
+                return file.rpartition(part)[2]
         for home in self._home:
             if file.startswith(home):
                 return file[len(home) :]
@@ -214,5 +222,4 @@ def _folders(main: Any, folder: str) -> tuple[str, tuple[str, ...]]:
     for _ in filter(None, (getattr(main, "__package__", None) or "").split(".")):
         home = os.path.dirname(home)  # noqa: PTH120
     homes = tuple(os.path.join(each, "") for each in dict.fromkeys((home, os.path.realpath(home))))  # noqa: PTH118
-    shared = any((beside + os.sep).endswith(part) for part in INSTALLED)
-    return "" if shared else os.path.join(beside, ""), homes  # noqa: PTH118
+    return os.path.join(beside, ""), homes  # noqa: PTH118

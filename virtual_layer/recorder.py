@@ -112,7 +112,7 @@ class Recorder:
         self.rows = RowFile(stem.with_suffix(ROWS))
         self._extras = ExtraFile(stem.with_suffix(EXTRAS))
         self.probe = Probe(stem.with_suffix(READINGS))
-        self.paths = CallPaths(folder)
+        self.paths = CallPaths(folder, os.path.join(os.path.dirname(mpi.__file__), ""))  # noqa: PTH118, PTH120
         self._steps, self._site_of = self.paths.steps, self.paths.site_of
         self._stack: list[int] = []
         self._region = 0

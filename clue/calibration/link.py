@@ -105,7 +105,8 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
         acknowledged_from=measurement.acknowledged_from, bucket=_bucket(parts, send, travel, busy),
     )  # fmt: skip
     about_shared = (*about_busy, *_about_pairs(measurement), *_about_directions(measurement))
-    said = (*about_send, *about_receive, *about_limit, *about_shared, *_about_ends(parts), *_about_outliers(parts))
+    about_curve = (*_about_ends(parts), *_about_outliers(parts), *_about_zeros(measurement))
+    said = (*about_send, *about_receive, *about_limit, *about_shared, *about_curve)
     return FittedLink(link, said, Progress.CALLS if measurement.in_calls else Progress.ASYNCHRONOUS)
 
 
@@ -479,6 +480,15 @@ def _about_outliers(parts: _Parts) -> tuple[str, ...]:
         return ()
     return (f"half round trips of {sizes} are far from those of smaller and larger messages; the curve follows them: "
             "measure them again, or leave them out",)  # fmt: skip
+
+
+def _about_zeros(measurement: Measurement) -> tuple[str, ...]:
+    """Report the sizes whose times are 0: too short for the decimals of a benchmark."""
+    zeros = [row.size for row in measurement.rows if row.one_way is not None and not row.one_way.value]
+    if not zeros:
+        return ()
+    return (f"half round trips of {', '.join(map(format_size, zeros))} are 0 and left out: "
+            "the benchmark rounded them away, or did not measure them",)  # fmt: skip
 
 
 # --- curves ---

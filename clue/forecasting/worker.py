@@ -136,12 +136,17 @@ def _started(function: Callable[..., object], sizes: dict[str, int], ahead: int)
 
 
 def _warm_up(function: Callable[..., object], sizes: dict[str, int]) -> int:
-    """Run a routine once; returns for how many runs operands are to be made ahead, 0 if it is not a generator."""
+    """Run a routine once; returns for how many runs operands are to be made ahead, 0 if it is not a generator.
+
+    Raises:
+        NotARoutineError: If it is a generator that does not yield exactly once.
+    """
     made = function(**sizes)
     if not isinstance(made, Iterator):
         return 0
-    for _ in made:
-        pass
+    yields = sum(1 for _ in made)
+    if yields != 1:
+        raise NotARoutineError(f"routine must yield once, when its operands are made, got {yields} times")
     begin = time.perf_counter()
     _, operands = _started(function, sizes, 1)
     took = time.perf_counter() - begin
@@ -165,6 +170,8 @@ def _answer(function: Callable[..., object], asked: dict[str, Any]) -> dict[str,
         if asked.get("memory"):
             return {"memory": memory_of(function, asked["sizes"])}
         return {"times": times_of(function, asked["sizes"], asked["seconds"])}
+    except NotARoutineError as error:
+        return {"refused": str(error)}
     except MemoryError:
         return {"error": "too little memory"}
     except Exception as error:

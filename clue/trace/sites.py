@@ -1,8 +1,9 @@
 """Call sites: the place in the program that an op comes from, as the path of calls to it.
 
-A site is the call path of an MPI call, reduced to the program's own files: frames of libraries, of Python's own modules
-and of the recorder are left out. The ``site`` of an op is an index into the head's sites; site 0 is the unknown one,
-for ops that no line of the program made or whose site was not recorded. This module uses only the standard library.
+A site is the call path of an MPI call through the program and installed packages: frames of Python's own modules, of
+mpi4py and of the recorder are left out. The ``site`` of an op is an index into the head's sites; site 0 is the unknown
+one, for ops that no line of the program made or whose site was not recorded. This module uses only the standard
+library.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Frame:
     """A place in a function of the program.
 
     Attributes:
-        file: Its file, relative to the program's folder if it is inside.
+        file: Its file, relative to the program's folder if it is inside; of an installed package, to the folder of
+            all packages.
         function: Qualified name of the function (the plain name in Python 3.10), ``"<module>"`` outside any function.
         line: Line number.
         at: Position within the function, by which calls on one line differ: an offset into its bytecode, or 0.

@@ -110,6 +110,15 @@ def test_noise_and_outliers_are_no_eager_limit(seed: int) -> None:
     assert len(odd) == 1 and odd[0].startswith(f"half round trips of {format_size(outlier)} are")
 
 
+def test_times_of_0_are_left_out_and_said() -> None:
+    """A time that was rounded to 0 does not count, and the fit names its size."""
+    whole = import_of(lambda size: 2e-6 + size * 1e-9)
+    rounded = import_of(lambda size: 0.0 if size == 64 else 2e-6 + size * 1e-9)
+    (said,) = set(fit_link(rounded).assumptions) - set(fit_link(whole).assumptions)
+    assert said.startswith("half round trips of 64 B are 0 and left out: ")
+    assert np.allclose(fit_link(rounded).link.send_delay(64), fit_link(whole).link.send_delay(64), rtol=0.02)
+
+
 def test_sizes_close_to_each_other_hide_no_eager_limit() -> None:
     """Sizes 3 B apart, as in NetPIPE, hide no eager limit: a line has no jump, and a real jump is found."""
     sizes = sorted({size + k for size in SIZES[4:] for k in (-3, 0, 3)})

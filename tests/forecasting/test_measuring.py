@@ -90,6 +90,9 @@ def sleeps(n): time.sleep(9)
 def loud(n): print("result", n)
 def nothing(): pass
 def some(*sizes): pass
+def twice(n):
+    yield
+    yield
 value = 3
 """
 
@@ -153,6 +156,7 @@ def test_large_operands_are_made_one_by_one() -> None:
         ("own:value", "own:value: function must be one of own, got value"),
         ("own:nothing", "own:nothing: routine must have a size"),
         ("own:some", "own:some: routine must have a size"),
+        ("own:twice", "own:twice at n=5: routine must yield once, when its operands are made, got 2 times"),
         ("absent:f", "absent:f: routine must finish, got ModuleNotFoundError: No module named 'absent'"),
     ],
 )  # fmt: skip

@@ -106,12 +106,12 @@ def test_calls_on_one_line_differ_by_their_position(recorded: Recorded) -> None:
         assert path(g)[-1][1] == 1
 
 
-def test_only_the_program_s_own_files_count(tmp_path: Path) -> None:
-    """Frames of libraries are left out; files of the program's own package are named relative to its folder."""
+def test_files_of_the_program_and_of_installed_packages_count(tmp_path: Path) -> None:
+    """Frames of Python's own modules are left out; files are named relative to the program or to all packages."""
     library = tmp_path / "lib" / "site-packages" / "library.py"
     own = tmp_path / "code" / "own" / "part.py"
     for file, text in (
-        (library, "import json\ndef apply(f):\n    return f()\n"),
+        (library, "import json\ndef apply(f):\n    for _ in range(1):\n        return f()\n"),
         (own, "def twice(f, times=2):\n    for _ in range(times): f()\n"),
         (
             tmp_path / "code" / "main.py",
@@ -128,9 +128,9 @@ def test_only_the_program_s_own_files_count(tmp_path: Path) -> None:
     trace = record(tmp_path / "code" / "main.py", [str(library.parent)], 2, tmp_path / "x.clue", timeout=60)
     first, _, direct, executed, defined, called_back = at(trace, Op.BARRIER)
     assert [(each.file, each.line, each.loops) for each in first.frames] == [
-        ("main.py", 10, ()), ("own/part.py", 2, (2,)), ("main.py", 9, ()),
+        ("main.py", 10, ()), ("library.py", 4, (3,)), ("own/part.py", 2, (2,)), ("main.py", 9, ()),
     ]  # fmt: skip
-    assert direct.name == "main.py:11"
+    assert (direct.name, direct.callers) == ("library.py:4", ("main.py:11",))
     assert [(each.file, each.function, each.loops) for each in executed.frames] == [
         ("main.py", "<module>", ()), ("<string>", "<module>", ()),
     ]  # fmt: skip
