@@ -3,11 +3,10 @@
 *Rehearsal*: may be run, recorded and predicted while the model is repaired. *Frozen*: no frozen program is predicted on
 any machine, and no program on a frozen machine, before the commit that freezes the model. Sizes were
 chosen by how long programs run, and by nothing else. *Seen*: were frozen until somebody looked at them. Intervals are
-learned from the look at the sixth set (``sixth_set.csv``) and the fifth one predicted again
-(``fifth_set_again.csv``). Of the first set there are three looks (``seen.csv``), of the second half a look
-(``half_look.csv``), of the third to the fifth one each (``third_set.csv``, ``fourth_set.csv``, ``fifth_set.csv``),
-of the seventh and eighth one each (``seventh_set.csv``, ``eighth_set.csv``). The frozen ones are the ninth set
-(``unseen.csv``).
+learned from the looks at the eighth set (``eighth_set.csv``) and the ninth one (``unseen.csv``). Of the first set there
+are three looks (``seen.csv``), of the second half a look (``half_look.csv``), of the third to the fifth one each
+(``third_set.csv``, ``fourth_set.csv``, ``fifth_set.csv``), of the sixth to ninth one each (``sixth_set.csv``,
+``seventh_set.csv``, ``eighth_set.csv``, ``unseen.csv``). The ninth set is marked frozen until there is a tenth.
 """
 
 from __future__ import annotations
