@@ -22,7 +22,7 @@ from clue.trace.sites import DEEPEST, MOST_SITES, Frame, Sites
 from virtual_layer.imports import INSTALLED, STANDARD, TOOLS, is_installed
 from virtual_layer.loops import Loops
 
-#: Most frames that are remembered, including frames that are not the program's.
+#: Most frames that are remembered, including frames that do not count.
 _MOST_REMEMBERED = 1 << 18
 #: Environment variable with the path of the compiled ``paths.cpp``; without it, or if it does not load, Python does all
 #: the work.
@@ -77,8 +77,7 @@ class CallPaths:
             frame = frame.f_back
         else:
             self.cut = self.cut or frame is not None
-        own = [each for each, mine in reversed(path) if mine]
-        number = self._number(own)
+        number = self._number([each for each, counts in reversed(path) if counts])
         if number is None:
             self.unknown += 1
             return 0
@@ -86,13 +85,13 @@ class CallPaths:
             self._remember([each for each, _ in path], number)
         return number
 
-    def _number(self, own: list[FrameType]) -> int | None:
-        key = tuple((id(each.f_code), each.f_lasti) for each in own)
+    def _number(self, frames: list[FrameType]) -> int | None:
+        key = tuple((id(each.f_code), each.f_lasti) for each in frames)
         number = self._numbers.get(key)
         if number is None and len(self._places) < MOST_SITES:
             number = self._numbers[key] = len(self._places)
             # Keeps the functions alive, so that no other function gets the number of one of them.
-            self._places.append(tuple((each.f_code, each.f_lasti, each.f_lineno or 0) for each in own))
+            self._places.append(tuple((each.f_code, each.f_lasti, each.f_lineno or 0) for each in frames))
         return number
 
     def _remember(self, path: list[FrameType], number: int) -> None:
@@ -110,7 +109,7 @@ class CallPaths:
             steps = steps[key][1]
 
     def _is_outermost(self, frame: FrameType) -> bool:
-        """Tell whether a frame is that of the program's main module: no frame further out is the program's."""
+        """Tell whether a frame is that of the program's main module: no frame further out counts."""
         above = frame.f_back
         if above is None or above.f_code is not _RUNS or frame.f_code.co_name != "<module>":
             return False
