@@ -162,9 +162,7 @@ def mpiexec_of(name: str, *, rehearsed: bool = True) -> Path:
     settings["MPIR_CVAR_NOLOCAL"] = str(int(not cluster.shares_memory(name)))
     variables = " ".join(f"-genv {key} {shlex.quote(value)}" for key, value in settings.items())
     entry = shlex.join([*cluster.entry_command(name), cluster.SWITCH, "--exec", find_mpiexec()])
-    command.write_text(f'#!/bin/sh\nexec {entry} {launcher} -genvall {variables} "$@"\n')
-    command.chmod(0o755)
-    return command
+    return _script(command, f"{entry} {launcher} -genvall {variables}")
 
 
 #: Variables that make MPICH use TCP between hosts, and libraries use one thread. Of its TCP transports, only
@@ -186,10 +184,18 @@ KEPT_MEMORY = {
 
 def _agent(name: str) -> Path:
     """Return a program that MPI's launcher can call in place of ssh."""
-    agent = cluster.state_file(name).with_suffix(".ssh")
-    agent.write_text(f'#!/bin/sh\nexec {shlex.join(cluster.entry_command(name))} "$@"\n')
-    agent.chmod(0o755)
-    return agent
+    return _script(cluster.state_file(name).with_suffix(".ssh"), shlex.join(cluster.entry_command(name)))
+
+
+def _script(file: Path, command: str) -> Path:
+    """Write a shell script that runs a command with its own arguments appended.
+
+    Another process writes it. If this one did, a process that another thread starts meanwhile would inherit the open
+    file, and the script could not be executed until that process executes its own program ("Text file busy").
+    """
+    text = f'#!/bin/sh\nexec {command} "$@"\n'
+    subprocess.run(["install", "--mode=755", "/dev/stdin", str(file)], input=text, text=True, check=True)
+    return file
 
 
 def _finish(words: Sequence[str], settings: Mapping[str, str], timeout: float) -> str:

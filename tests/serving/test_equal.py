@@ -171,11 +171,11 @@ KNOWN = KnownRuns()
 def test_a_ranking_that_begins_where_others_ended_is_the_same(
     changeable: ChangeableScenario, tmp_path_factory: pytest.TempPathFactory, edit: dict[str, str]
 ) -> None:
-    """All figures of all options agree; bounds of later options may be closer, but not beyond the last score."""
+    """All figures of all options agree; bounds of later options may differ, but not beyond the last and their score."""
     loaded = plain(tmp_path_factory.mktemp("plain"), edit)
     if loaded is None:
         return
-    whole = loaded[1]
+    scenario, whole = loaded
     found = rank_options(changeable.changed(edit), predictor(), known=KNOWN)
     placed = [[row for row in each.rows() if row["position"] is not None] for each in (found, whole)]
     assert placed[0] == placed[1]
@@ -183,10 +183,12 @@ def test_a_ranking_that_begins_where_others_ended_is_the_same(
         (e.option, e.price, e.reason, e.affordable) for e in whole.entries
     }
     assert (found.warnings, found.left_out, found.first) == (whole.warnings, whole.left_out, whole.first)
-    rough = {each.option: each.bound for each in whole.entries}
+    scores = {each.option: each.score for each in rank_options(scenario, predictor(), top=len(whole.entries)).entries}
     sign = -1.0 if whole.higher_is_better else 1.0
     last = max((sign * (each.score or 0.0) for each in found.entries if each.position), default=0.0)
     for each in found.entries:
         if each.bound is not None:
-            assert sign * each.bound >= sign * (rough[each.option] or 0.0) * (1 - sign * 1e-9)
+            score = scores[each.option]
+            assert score is not None
             assert sign * each.bound >= last - 1e-9 * abs(last)
+            assert sign * each.bound <= sign * score + 1e-9 * abs(score)

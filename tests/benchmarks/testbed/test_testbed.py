@@ -224,6 +224,24 @@ def test_a_machine_and_its_truth_have_the_same_nodes(tmp_path: Path) -> None:
         hosts_at(told)
 
 
+def test_scripts_are_never_open_for_writing_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that another thread starts cannot inherit such a file, which nobody could execute meanwhile."""
+    script = tmp_path / "hosts.mpiexec"
+    monkeypatch.setattr(cluster, "state_file", lambda _: tmp_path / "hosts.json")
+    monkeypatch.setattr(cluster, "shares_memory", lambda _: False)
+    monkeypatch.setattr(cluster, "entry_command", lambda _: ["echo", "in"])
+    monkeypatch.setattr(launch.compiled, "pace", lambda: tmp_path / "pace.so")
+    opened: list[str] = []
+    watching = [True]
+    sys.addaudithook(lambda event, values: opened.append(str(values[0])) if watching and event == "open" else None)
+    assert launch.mpiexec_of("hosts") == script
+    watching.clear()  # A hook cannot be removed.
+    assert not {str(script), str(script.with_suffix(".ssh"))} & set(opened)
+    said = subprocess.run([script, "-n", "2", "a program"], capture_output=True, text=True, check=True).stdout
+    assert said.startswith("in ")
+    assert said.endswith(" -n 2 a program\n")
+
+
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_more_than_this_computer_has_is_refused() -> None:
