@@ -17,16 +17,12 @@ from __future__ import annotations
 
 import mmap
 import os
-import platform
 from array import array
 from pathlib import Path
 from time import perf_counter_ns, thread_time_ns
 
-from clue.trace.pieces import COPIED, FACTORS, MEMORY
+from clue.trace.pieces import APART, COPIED, MEMORY, core_time, timed_work
 
-#: Least time between two readings, as a multiple of the time of a reading.
-APART = 100
-_ONE, _OTHER = FACTORS
 #: Stride between copies, in copies, so that no prefetcher foresees the next one; odd, so that all places are visited.
 _STRIDE = 17
 #: Number of integers that are written at a time, three for each reading.
@@ -59,8 +55,7 @@ class Probe:
     @property
     def work(self) -> str:
         """The work that is timed and the Python that does it; ``""`` if nothing is timed."""
-        name = f"{platform.python_implementation()} {platform.python_version()}"
-        return "" if self._memory is None else f"integers and copies 1, {name}"
+        return "" if self._memory is None else timed_work()
 
     def read(self, origin: int) -> None:
         """Make a reading.
@@ -72,13 +67,10 @@ class Probe:
         assert memory is not None, "without memory no reading is due"
         now, begin = perf_counter_ns(), thread_time_ns()
         self._copy[:] = self._next(memory)
-        _ONE * _OTHER, _ONE * _OTHER
-        first = thread_time_ns()
-        _ONE * _OTHER, _ONE * _OTHER, _ONE * _OTHER, _ONE * _OTHER
+        core = core_time()
         middle = thread_time_ns()
         self._copy[:] = self._next(memory)
-        end = thread_time_ns()
-        self._readings.extend((now - origin, middle - first, end - middle))
+        self._readings.extend((now - origin, core, thread_time_ns() - middle))
         if len(self._readings) >= _PENDING:
             self.flush()
         self.due = perf_counter_ns() + APART * (thread_time_ns() - begin)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from clue.errors import ClueError, RecordError
+from clue.trace.computer import processor_name
 from clue.trace.parts import END, FIRST_WORLD, FOLDER, STACK, START, End, Start, stem
 from clue.trace.place import check_place
 from clue.trace.sites import DEEPEST, MOST_SITES
@@ -193,7 +194,7 @@ class Session:
             settings=dict(self._assignment.settings),
             mpi=mpi.Get_library_version().strip().rstrip("\0").splitlines()[0],
             python=platform.python_version(),
-            processor=processor(),
+            processor=processor_name(),
             clock="CPU time of the thread (CLOCK_THREAD_CPUTIME_ID)",
         )
         self._described = self._start.to_json() + b" " * _ROOM
@@ -343,17 +344,6 @@ def _processor_time(function: Callable[[], object], times: int = 50) -> float:
     for _ in range(times):
         function()
     return (time.thread_time() - begin) / times
-
-
-def processor() -> str:
-    """Return the name of this computer's processor."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def _describe(each: RecordedComm, groups: dict[tuple[Identity, ...], int]) -> tuple[str, str | None, int, int | None]:

@@ -14,13 +14,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from clue.calibration.launching import Reporter, one_thread, silent
 from clue.calibration.measurement import Estimate, median_of
 from clue.children import end, running
 from clue.errors import ClueError, UsageError
+from clue.trace.computer import processor_name
 
 #: Built-in kernels, with the unit of their speed.
 KERNELS = {"core": "products/s", "dgemm": "flop/s", "cache": "B/s", "triad": "B/s", "chase": "steps/s"}
@@ -125,15 +125,6 @@ def _line(process: subprocess.Popen[str], key: str) -> dict[str, Any]:
     assert process.stderr is not None
     last = (process.stderr.read().strip().splitlines() or [f"exit status {process.returncode}"])[-1]
     raise ClueError(f"kernel must run and print its rates, got {line.strip() or last}")
-
-
-def processor_name() -> str:
-    """Return the model name of this computer's processor, as traces have it."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def busy_numbers(processors: int) -> list[int]:

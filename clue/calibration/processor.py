@@ -21,12 +21,13 @@ from pathlib import PurePath
 
 import numpy as np
 
-from clue.calibration.kernels import SPEEDS_MARK, Speeds, four_digits, processor_name, speeds_document
+from clue.calibration.kernels import SPEEDS_MARK, Speeds, four_digits, speeds_document
 from clue.calibration.machine_file import by_region, cold_start_text, comment_lines, quoted, time_text
 from clue.calibration.measurement import Estimate, median_of
 from clue.errors import UsageError
 from clue.machine import ColdStart, Sockets
 from clue.trace import Op, Trace
+from clue.trace.computer import processor_name
 from clue.units import count_of, format_number
 
 #: Smallest CPU time of a region that is calibrated, seconds: shorter ones are too noisy.

@@ -7,8 +7,9 @@ import argparse
 from clue.cache import FOLDERS, Item, clear, home, items
 from clue.cli.terminal import say, show, show_json
 from clue.extrapolation import kept as made
-from clue.recording import hosts, kept, kept_recordings
+from clue.recording import kept, kept_recordings
 from clue.report.cache.text import cache_text
+from clue.trace import hosts
 from clue.units import format_size
 
 

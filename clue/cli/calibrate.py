@@ -20,7 +20,6 @@ from clue.calibration.kernels import (
     KERNELS,
     busy_numbers,
     measure_kernels,
-    processor_name,
     speeds_in,
     stated_speeds,
 )
@@ -56,6 +55,7 @@ from clue.report.calibration.text import (
     processor_text,
 )
 from clue.trace import Trace
+from clue.trace.computer import processor_name
 from clue.units import Quantity, count_of, parse_quantity
 
 #: Largest number of repeated recordings that are looked for beside a trace.

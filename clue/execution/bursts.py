@@ -35,7 +35,7 @@ class Bursts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """CPU time of the rank's thread, by its own clock."""
+    """CPU time of the rank's thread, by its own clock, at this computer's best speed (:mod:`.core_speed`)."""
 
     rate: float | None = None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +40,23 @@ class Ranks:
         processes: Processes of the run.
         limit: Maximum wall time of a rank between MPI calls, seconds, or ``None``.
         tell: Callback for ranks that wait outside MPI.
+        longer: Tells how much longer bursts have just taken than they count; left out, they count as measured.
     """
 
-    def __init__(self, command: Sequence[str], processes: Processes, limit: float | None, tell: Tell) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        processes: Processes,
+        limit: float | None,
+        tell: Tell,
+        longer: Callable[[], float] | None = None,
+    ) -> None:
         self._command = tuple(command)
         self._name = program_name(command)
         self._processes = processes
         self._limit = limit
         self._tell = tell
+        self._longer = longer
         self._begun: list[WatchedSource] = []
 
     def notes(self) -> list[str]:
@@ -84,7 +93,9 @@ class Ranks:
         channel, process = self._processes.start(world, rank)
         program = program_name(world.command)
         watchdog = Watchdog(f"{program}: rank {rank}", rank, process, self._limit, self._tell)
-        return WatchedSource(ProcessSource(rank, channel, watchdog.wait), process, self._processes, program)
+        return WatchedSource(
+            ProcessSource(rank, channel, watchdog.wait, self._longer), process, self._processes, program
+        )
 
     def _check_room(self, ranks: int) -> None:
         """Measure the memory of a rank at its start, with a process that runs nothing, and check it for all ranks."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from clue.caveats import note_of_recording
 from clue.execution.bursts import MEASURED, Bursts
+from clue.execution.core_speed import CoreSpeed
 from clue.execution.processes import Processes, one_core
 from clue.execution.ranks import Ranks, program_name
 from clue.execution.room import available_memory
@@ -71,7 +72,8 @@ def run(
             memory=available_memory(), rate=bursts.rate, virtual_clock=virtual_clock, stdout=stdout, command=command
         )
         try:
-            begun = Ranks(command, processes, limit, tell)
+            speed = CoreSpeed() if bursts is MEASURED else None
+            begun = Ranks(command, processes, limit, tell, speed.longer if speed is not None else None)
             result, trace = execute(
                 begun.begin(ranks),
                 machine,
@@ -87,7 +89,11 @@ def run(
         finally:
             # However the run ended, even by Ctrl-C.
             processes.close()
-    return _with_notes(LiveRun(result, trace), program_name(command), begun.notes())
+    notes = begun.notes()
+    if speed is not None:
+        speed.keep()
+        notes += [speed.note] * bool(speed.note)
+    return _with_notes(LiveRun(result, trace), program_name(command), notes)
 
 
 def _with_notes(done: LiveRun, program: str, notes: Sequence[str]) -> LiveRun:

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from clue.children import limits_hint
 from clue.errors import CANNOT_RECORD, NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.files import drafts, write_texts
-from clue.recording.hosts import with_best
 from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
 from clue.trace import Head, Trace
 from clue.trace.columns import checksum
+from clue.trace.hosts import with_best
 from clue.trace.ops import TYPICAL
 from clue.trace.pack import pack
 from clue.trace.parts.reading import signs_of_life

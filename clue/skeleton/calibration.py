@@ -21,6 +21,7 @@ import numpy as np
 from clue.native.compiler import find_compiler
 from clue.skeleton.work import CACHE, CORE, KINDS, MEMORY
 from clue.trace import Trace
+from clue.trace.pieces import core_time
 
 #: Pieces timed together, and repetitions of that timing; the minimum counts.
 _PIECES, _TURNS = 40, 25
@@ -100,14 +101,11 @@ def _read() -> tuple[int, int]:
     """Return a reading, ns, taken as ``virtual_layer.probe`` does."""
     from clue.skeleton import kernels  # noqa: PLC0415 - see above
 
-    one, other = kernels.ONE, kernels.OTHER
     kernels.COPY[:] = next(kernels.PLACES)
-    one * other, one * other
-    first = thread_time_ns()
-    one * other, one * other, one * other, one * other
+    core = core_time()
     middle = thread_time_ns()
     kernels.COPY[:] = next(kernels.PLACES)
-    return middle - first, thread_time_ns() - middle
+    return core, thread_time_ns() - middle
 
 
 def _least(work: Callable[[], object]) -> float:

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -92,8 +92,22 @@ def best_of(readings: Sequence[Longs]) -> tuple[float, float]:
 def slowdowns(trace: Recording) -> Doubles:
     """Return the slowdown of each piece at each burst, logarithms, shape (ops, pieces)."""
     logs = _against_best(trace)
-    found: Doubles = np.clip(2 * (logs - np.log(USUAL)), 0.0, logs)
+    found: Doubles = _counting(logs, np.log(USUAL))
     return found
+
+
+def longer_by(reading: float, best: float) -> float:
+    """Return how much longer bursts take while the core's piece takes as long as a reading, relative to its best time.
+
+    Without a best time it is 1.
+    """
+    log = np.log(max(reading / best, 1.0)) if best else 0.0
+    return float(np.exp(RESPONSE * _counting(log, np.log(USUAL[_CORE]))))
+
+
+def _counting(logs: Any, usual: Any) -> Any:
+    """Return the slowdowns that count, as logarithms, from readings divided by the best."""
+    return np.clip(2 * (logs - usual), 0.0, logs)
 
 
 def _against_best(trace: Recording) -> Doubles:

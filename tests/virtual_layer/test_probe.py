@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from clue.trace import Trace
+from clue.trace.pieces import APART
 from tests.virtual_layer.conftest import Recorded
-from virtual_layer.probe import APART, VARIABLE, Probe
+from virtual_layer.probe import VARIABLE, Probe
 
 COMPUTING = """
     import time

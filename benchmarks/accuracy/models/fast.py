@@ -26,7 +26,6 @@ from statistics import fmean, median
 
 import clue
 from benchmarks.accuracy.validate.figures import kendall, regret
-from clue.calibration.kernels import processor_name
 from clue.children import end, running
 from clue.forecasting import Forecaster, open_store
 from clue.forecasting.adaptive import Goal
@@ -39,6 +38,7 @@ from clue.forecasting.routines import Routine
 from clue.forecasting.server import Server, serving
 from clue.machine import AlgorithmChoice, Machine, NoContention
 from clue.trace import Op, Trace, TraceBuilder
+from clue.trace.computer import processor_name
 
 #: The paper's three routines over its sizes: mean and largest error, each for two processors.
 PAPER = {"dgeadd": "4–6.5 %, 6–35 %", "dgemm": "0.1 %, 0.3–4 %", "dtrsm": "5–7 %, 10–16 %"}

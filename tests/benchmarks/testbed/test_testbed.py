@@ -230,7 +230,7 @@ def test_scripts_are_never_open_for_writing_here(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(cluster, "state_file", lambda _: tmp_path / "hosts.json")
     monkeypatch.setattr(cluster, "shares_memory", lambda _: False)
     monkeypatch.setattr(cluster, "entry_command", lambda _: ["echo", "in"])
-    monkeypatch.setattr(launch.compiled, "pace", lambda: tmp_path / "pace.so")
+    monkeypatch.setattr(compiled, "pace", lambda: tmp_path / "pace.so")
     opened: list[str] = []
     watching = [True]
     sys.addaudithook(lambda event, values: opened.append(str(values[0])) if watching and event == "open" else None)

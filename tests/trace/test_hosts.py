@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from clue.recording.hosts import with_best
 from clue.trace import Trace, TraceBuilder
 from clue.trace.head import Probe
+from clue.trace.hosts import with_best
 
 
 @pytest.fixture(autouse=True)
