@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from clue.caveats import note_of_recording
+from clue.caveats import About, Caveat, note_of_recording
 from clue.execution.bursts import MEASURED, Bursts
 from clue.execution.core_speed import CoreSpeed
 from clue.execution.processes import Processes, one_core
@@ -14,7 +14,8 @@ from clue.execution.room import available_memory
 from clue.execution.watchdog import Tell
 from clue.kernel import HostSpeed
 from clue.kernel.live import execute
-from clue.machine import Machine, Placement
+from clue.kernel.model.cold import starts_cold
+from clue.machine import ColdStart, Machine, Placement
 from clue.result import Result
 from clue.trace import Trace
 
@@ -67,6 +68,10 @@ def run(
         LiveError: If a rank fails, or there is no memory for all ranks.
         DeadlockError: If the program deadlocks in virtual time.
     """
+    warnings: list[Caveat] = []
+    if bursts is MEASURED and starts_cold(machine, range(len(machine.nodes))):
+        warnings.append(Caveat(About.MACHINE, machine.name, _COLD))
+        machine = machine.map(lambda node: replace(node, cold_start=ColdStart()))
     with one_core():
         processes = Processes(
             memory=available_memory(), rate=bursts.rate, virtual_clock=virtual_clock, stdout=stdout, command=command
@@ -93,7 +98,14 @@ def run(
     if speed is not None:
         speed.keep()
         notes += [speed.note] * bool(speed.note)
-    return _with_notes(LiveRun(result, trace), program_name(command), notes)
+    warned = replace(result, warnings=(*result.warnings, *warnings))
+    return _with_notes(LiveRun(warned, trace), program_name(command), notes)
+
+
+_COLD = (
+    "cold_start is left out: measured bursts of a live run are cold already, as its ranks take turns on one core; "
+    "to replay a recording with it: clue simulate"
+)
 
 
 def _with_notes(done: LiveRun, program: str, notes: Sequence[str]) -> LiveRun:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from clue.recording import find_mpiexec
 from tests.live.programs import MACHINE, Live
 
 START = """
@@ -250,3 +254,61 @@ def test_ranks_of_a_node_are_told_from_others(live: Live) -> None:
         """,
         4,
     )
+
+
+NUMPY_NUMBERS = """
+one, two = (np.int64, int) if rank % 2 else (int, np.int32)
+right, left = (rank + 1) % size, (rank - 1) % size
+request = comm.isend(rank, dest=one(right), tag=one(4))
+assert comm.recv(source=two(left), tag=two(4)) == left
+request.wait()
+data = np.full(2, float(rank))
+request = comm.Isend([data, one(2), MPI.DOUBLE], one(right), one(5))
+assert comm.Iprobe(source=two(left), tag=two(6)) is False
+comm.Probe(two(left), two(5))
+comm.Recv([data, two(2), MPI.DOUBLE], two(left), two(5))
+request.Wait()
+assert list(data) == [left, left]
+assert comm.bcast(rank, root=one(1)) == 1
+assert comm.gather(rank, root=two(0)) == (list(range(size)) if rank == 0 else None)
+sums = np.zeros(size)
+counts, places = np.ones(size, np.int32), np.arange(size, dtype=np.int64)
+comm.Allgatherv([data, one(1), MPI.DOUBLE], [sums, counts, places, MPI.DOUBLE])
+assert list(sums) == [(each - 1) % size for each in range(size)]
+part = comm.Split(one(rank // 2 % 2), two(-rank))
+assert part.allgather(rank) == ([1, 0] if rank < 2 else [3, 2])
+assert comm.Split(np.bool_(rank % 2)).allgather(rank) == [rank % 2, rank % 2 + 2]
+assert comm.Split_type(MPI.COMM_TYPE_SHARED, two(-300 * rank)).size == 1
+pair = comm.Create_group(comm.Get_group().Incl(np.array([rank // 2 * 2, rank // 2 * 2 + 1])), one(7))
+assert pair.allgather(rank) == [rank // 2 * 2, rank // 2 * 2 + 1]
+both = part.Create_intercomm(two(0), comm, one(3 if rank < 2 else 1), two(8))
+assert sorted(both.allgather(rank)) == ([2, 3] if rank < 2 else [0, 1])
+both.send(rank, dest=one(0), tag=two(1))
+if part.rank == 0:
+    assert {both.recv(source=two(each), tag=one(1)) for each in range(2)} == ({2, 3} if rank < 2 else {0, 1})
+for each in (both, pair, part):
+    each.Free()
+ring = comm.Create_dist_graph_adjacent(np.array([left]), np.array([right]))
+assert ring.neighbor_allgather(rank) == [left]
+several = comm.Create_dist_graph(
+    np.array([rank]), np.array([2]), np.array([left, right]), weights=np.array([1, 2])
+)
+assert several.Get_dist_neighbors_count()[2] and sorted(several.neighbor_allgather(rank)) == sorted([left, right])
+grid = comm.Create_cart(np.array([2, 2]), periods=[True, False])
+assert grid.Get_cart_rank(np.array([1, 0])) == 2 and grid.Get_coords(one(3)) == [1, 1]
+assert grid.Shift(one(0), two(1)) == ((rank + 2) % 4, (rank + 2) % 4)
+"""
+
+
+def test_numbers_may_be_those_of_numpy(live: Live) -> None:
+    """Ranks, tags, colours, keys and counts of numpy mean the same as Python's, which others pass in the same calls."""
+    check(live, NUMPY_NUMBERS, 4)
+
+
+def test_numbers_may_be_those_of_numpy_under_real_mpi(tmp_path: Path) -> None:
+    """The program of the test before succeeds under MPI itself."""
+    program = tmp_path / "program.py"
+    program.write_text(START + NUMPY_NUMBERS.replace("two(-300 * rank)).size == 1", "two(-300 * rank)).size == 4"))
+    command = [find_mpiexec(), "-n", "4", sys.executable, str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -41,9 +41,9 @@ def _create_intercomm(
         raise layer.mpi.Exception(layer.mpi.ERR_RANK)
     remote = None
     if local.rank == local_leader:
-        remote = _introduce(layer, layer.comm_of(peer_comm), local.group, remote_leader, tag)
+        remote = _introduce(layer, layer.comm_of(peer_comm), local.group, remote_leader, int(tag))
     remote = agree(layer, local, remote)[0][local_leader]
-    return bridged(layer, "Create_intercomm", tag, local.group, remote)
+    return bridged(layer, "Create_intercomm", int(tag), local.group, remote)
 
 
 def bridged(layer: Layer, name: str, tag: object, group: Members, remote: Members) -> Any:

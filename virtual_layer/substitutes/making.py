@@ -108,12 +108,12 @@ def _idup_alone(layer: Layer, original: Any) -> Any:
 
 def _split(layer: Layer, original: Any, self: Any, parent: LiveComm, color: int = 0, key: int = 0) -> Any:
     real = original(self, color, key)
-    return _partition(layer, parent, real, color, key)
+    return _partition(layer, parent, real, int(color), key)
 
 
 def _partition(layer: Layer, parent: LiveComm, real: Any, color: object, key: int) -> Any:
     """Register the members of one colour, ordered by key, then by rank."""
-    local, remote = agree(layer, parent, (color, key))
+    local, remote = agree(layer, parent, (color, int(key)))
     group = _of_color(parent.group, local, color)
     others = None if parent.remote is None else _of_color(parent.remote, remote, color)
     if real and others is not None and not others:
@@ -132,7 +132,7 @@ def _split_type(
     mpi = layer.mpi
     real = original(self, split_type, key, mpi.INFO_NULL if info is None else info)
     # Ranks of a node share memory. The model has no smaller parts of a node, so every split type means the node.
-    color = (split_type, layer.node if real else -1)
+    color = (int(split_type), layer.node if real else -1)
     return _partition(layer, parent, real, color, key)
 
 
@@ -156,7 +156,7 @@ def _create_group(layer: Layer, original: Any, self: Any, parent: LiveComm, grou
     if layer.port.rank not in members:
         return layer.mpi.Intracomm()
     real = original(self, _real_group(layer, self), tag)
-    comm = layer.add(real, shared_key(layer, "Create_group", parent.key, tag, members), members)
+    comm = layer.add(real, shared_key(layer, "Create_group", parent.key, int(tag), members), members)
     agree(layer, comm)
     return real
 
@@ -208,7 +208,7 @@ def _create_adjacent(
     layer: Layer, original: Any, self: Any, parent: LiveComm, sources: Any, destinations: Any,
     sourceweights: Any = None, destweights: Any = None, info: Any = None, reorder: bool = False,
 ) -> Any:  # fmt: skip
-    ins, outs = _ranks(layer, parent, sources or ()), _ranks(layer, parent, destinations or ())
+    ins, outs = (_ranks(layer, parent, () if each is None else each) for each in (sources, destinations))
     weights = _weights(layer.mpi, sourceweights, len(ins)), _weights(layer.mpi, destweights, len(outs))
     weighted = weights[0] is not None or weights[1] is not None
     given = (tuple(weights[0] or ()), tuple(weights[1] or ())) if weighted else None
@@ -226,7 +226,7 @@ def _create_distributed(
         raise ValueError(f"expecting {sum(degrees)} items, got {len(dests)}")
     given = _weights(layer.mpi, weights, len(dests))
     edges = edges_of(_ranks(layer, parent, sources), degrees, dests, given)
-    said, _ = agree(layer, parent, (edges, weights is not None and weights != layer.mpi.UNWEIGHTED))
+    said, _ = agree(layer, parent, (edges, given is not None))
     shape = adjacency([edge for each, _ in said for edge in each], parent.rank, weighted=any(w for _, w in said))
     original = layer.original("Intracomm", "Create_dist_graph_adjacent")
     return _distributed(layer, original, self, parent, shape)

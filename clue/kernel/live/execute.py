@@ -16,7 +16,6 @@ from clue.kernel.live.job import Job
 from clue.kernel.live.meetings import SIZES_AT_ROOT, linear_of
 from clue.kernel.live.record import FullRecord, Record
 from clue.kernel.live.source import BurstRule, Source, Spawner
-from clue.kernel.model.cold import starts_cold
 from clue.kernel.model.observation import Observation
 from clue.kernel.model.program import Description, HostSpeed
 from clue.kernel.reference.rank import Rank
@@ -162,12 +161,6 @@ def _result(job: Job) -> Result:
     )
     replay = outcome("live", ranks, (0, 0), len(job.mailboxes.left_over()), running.observation)
     warnings = [*warnings_of(replay, program, running.machine, placed), *_overruled(running.machine)]
-    if job.burst is None and starts_cold(running.machine, placed.nodes):
-        text = (
-            "cold_start comes on top of bursts that are cold already, as ranks of a live run take turns on one core: "
-            "leave it out, or replay a recording (clue simulate)"
-        )
-        warnings.append(Caveat(About.MACHINE, running.machine.name, text))
     if late := job.mailboxes.late:
         text = (
             "{count} messages were late: their receive was not known until other messages had arrived; a replay of "
