@@ -104,7 +104,7 @@ def _sites(explanation: Explanation) -> RenderableType:
             shown,
             label.name,
             label.function,
-            ", ".join(label.callers),
+            label.callers,
             scale.format(each.computing),
             scale.format(each.calls + each.messages),
             _percent(each.seconds / explanation.makespan),

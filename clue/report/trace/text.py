@@ -52,7 +52,7 @@ def sites_text(trace: Trace) -> RenderableType:
             shown,
             each.site.name or "(unknown)",
             each.site.function,
-            ", ".join(each.site.callers),
+            each.site.callers,
             ", ".join(each.calls) or NONE,
             f"{each.count:,}",
             format_size(each.nbytes) if each.nbytes else "",
