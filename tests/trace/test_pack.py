@@ -154,6 +154,13 @@ def test_reason_of_an_early_end_is_told(tmp_path: Path) -> None:
         pack(tmp_path)
 
 
+def test_a_reason_of_several_ranks_is_told_once(tmp_path: Path) -> None:
+    """Ranks that report the same fault share it in the message."""
+    for rank, fault in enumerate(("full", "other", "full", "full")):
+        leave(tmp_path, rank, [SEND], fault=fault, size=4)
+    assert "ends early (ranks 0, 2 and 3: full; rank 1: other): " in describe_incomplete(tmp_path)
+
+
 def test_many_ranks_are_summed_up(tmp_path: Path) -> None:
     """The message names eight ranks and counts the others."""
     for rank in range(20):

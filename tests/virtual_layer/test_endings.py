@@ -178,7 +178,7 @@ def test_full_disk_lets_the_program_finish(program: Write, tmp_path: Path, capfd
     """On a full disk, recording stops with a message and the program continues; the trace is incomplete."""
     filling = program(FULL + "for _ in range(5000):\n    comm.Iprobe()\ncomm.Barrier()\nprint('the program ended')\n")
     message = _fails(filling, tmp_path)
-    assert "rank 0: No space left on device" in message
+    assert "ends early (No space left on device): rank 0 after op " in message
     said = capfd.readouterr().err
     assert "virtual_layer: recording stops, the program goes on: No space left on device" in said
     assert said.count("the program ended") == 2

@@ -16,6 +16,7 @@ from clue.errors import TraceError
 from clue.files import is_file, open_file, read_bytes
 from clue.trace.form import parse, parse_version, read
 from clue.trace.head import LONGEST_HEAD
+from clue.trace.notes import common_notes
 from clue.trace.ops import COLUMNS, Op
 from clue.trace.parts import (
     END,
@@ -180,7 +181,7 @@ def describe_incomplete(folder: Path) -> str:
         return faults[0]
     if not parts:
         return f"{folder}: trace must be a folder with a {HEAD}, got a folder without: this is not a trace of clue"
-    reasons = [f"rank {rank}: {part.start.fault}" for rank, part in enumerate(parts) if part.start.fault]
+    reasons = common_notes([[part.start.fault] if part.start.fault else [] for part in parts])
     last = [_last_op(rank, part) for rank, part in enumerate(parts) if part.end is None or part.start.fault]
     if not last:
         return f"{folder}: trace must be complete, got one whose ranks all ended but that was not packed"
