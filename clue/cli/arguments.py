@@ -54,7 +54,11 @@ _COMPLETION = """\
 ~/.config/fish/config.fish:
   clue completion fish | source"""
 #: Options that take a value, of each command whose line may end with a program.
-_VALUED = {"run": run_arguments.VALUED, "extrapolate": extrapolate_arguments.VALUED}
+_VALUED = {
+    "record": ("-n", "-o", "--mpiexec", "--repeats", "--limit"),
+    "run": run_arguments.VALUED,
+    "extrapolate": extrapolate_arguments.VALUED,
+}
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -116,7 +120,9 @@ def _add_record(commands: Commands) -> None:
         "record",
         help="record an unmodified mpi4py program",
         description="Record an unmodified mpi4py program: start it under mpiexec and record every computation burst "
-        "and every MPI call of every rank. A recording that other processes disturbed says so.",
+        "and every MPI call of every rank. A recording that other processes disturbed says so. As for python, "
+        "-m MODULE or -c CODE may replace the file.",
+        allow_abbrev=False,  # for options_first must know which option takes a value
     )
     command.add_argument("-n", dest="ranks", type=positive, required=True, metavar="RANKS", help="MPI ranks to start")
     command.add_argument("-o", dest="output", metavar="TRACE", help="where the trace goes (default: PROGRAM.clue here)")
@@ -138,7 +144,7 @@ def _add_record(commands: Commands) -> None:
     )
     add_json(command, "print a summary of the recording as JSON")
     add_volume(command)
-    command.add_argument("program", metavar="PROGRAM.py")
+    command.add_argument("program", metavar="PROGRAM.py | -m MODULE")
     command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="arguments of the program")
     command.set_defaults(run=_command("record"))
 

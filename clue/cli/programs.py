@@ -9,6 +9,8 @@ from pathlib import PurePath
 _CLUES = ("-o", "--output", "--mpiexec", "--repeats", "--limit", "--json", "--machine", "--samples", "--plots")
 #: Options that may replace a program's file, as with ``python``.
 _PYTHON = ("-m", "-c")
+#: Command whose line never ends with a configuration.
+_PROGRAMS_ONLY = "record"
 
 
 def options_first(words: Sequence[str], valued: Mapping[str, Sequence[str]]) -> list[str]:
@@ -30,6 +32,8 @@ def options_first(words: Sequence[str], valued: Mapping[str, Sequence[str]]) -> 
         return list(words)
     if is_program(words[at]):
         return [*words[:at], "--", *words[at:]]
+    if words[0] == _PROGRAMS_ONLY:
+        return list(words)
     return [*words[:at], *words[at + 1 :], words[at]]
 
 
@@ -39,9 +43,10 @@ def is_program(word: str) -> bool:
 
 
 def meant_for_clue(program: Sequence[str]) -> list[str]:
-    """Return a warning if arguments of a program, whose name is the first word, look like options of clue."""
-    alike = [word for word in program[1:] if word.partition("=")[0] in _CLUES]
+    """Return a warning if arguments of a program, which the first words name, look like options of clue."""
+    first = 2 if program[0] in _PYTHON else 1
+    alike = [word for word in program[first:] if word.partition("=")[0] in _CLUES]
     if not alike:
         return []
-    name = PurePath(program[0]).name
+    name = "code" if program[0] == "-c" else PurePath(program[first - 1]).name
     return [f"{name}: {', '.join(alike)} went to the program: options of clue must precede the program"]

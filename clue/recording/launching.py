@@ -45,7 +45,7 @@ class Launch:
     """A program to be started.
 
     Attributes:
-        program: Path of a Python script.
+        program: Path of a Python script; ``-m`` or ``-c``: the first argument is a module, or code.
         arguments: Its arguments.
         ranks: Number of MPI processes.
     """
@@ -54,16 +54,26 @@ class Launch:
     arguments: tuple[str, ...]
     ranks: int
 
+    @property
+    def title(self) -> str:
+        """The program in messages: a path, a module or ``code``."""
+        if str(self.program) == "-m" and self.arguments:
+            return self.arguments[0]
+        return "code" if str(self.program) == "-c" else str(self.program)
+
     def check(self) -> None:
         """Check what can be checked before starting.
 
         Raises:
             UsageError: If the program does not exist or there are no ranks.
         """
-        if not is_file(self.program):
+        if str(self.program) in {"-m", "-c"}:
+            if not self.arguments:
+                raise UsageError(f"{self.program} must be followed by a module or code, got nothing")
+        elif not is_file(self.program):
             raise no_such_program(str(self.program))
         if self.ranks < 1:
-            raise UsageError(f"{self.program}: ranks must be an integer > 0, got {self.ranks}")
+            raise UsageError(f"{self.title}: ranks must be an integer > 0, got {self.ranks}")
 
 
 @dataclass(frozen=True, slots=True)

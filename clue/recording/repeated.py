@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from clue.files import exchange
-from clue.recording.launching import Progress, silent
+from clue.recording.launching import Launch, Progress, silent
 from clue.recording.single import check_target, record, rewritten
 from clue.trace import Trace, disturbance
 from clue.uncertainty.recordings import normalised_bursts, same_calls, typical_recording
@@ -58,7 +58,7 @@ def record_repeatedly(
     """Record a program several times: ``TRACE.clue`` is the least disturbed; the others are ``TRACE.2.clue``, ….
 
     Args:
-        program: Path of the script.
+        program: Path of the script; ``-m`` or ``-c``: the first argument is a module, or code.
         arguments: Its arguments.
         ranks: Number of MPI processes.
         target: Folder of the trace; earlier traces there are replaced.
@@ -71,13 +71,14 @@ def record_repeatedly(
         UsageError: As :func:`record`.
         RecordError: As :func:`record`; complete recordings stay.
     """
+    launch = Launch(Path(program), tuple(arguments), ranks)
     targets = [numbered(target, number) for number in range(1, (repeats or OFTEN) + 1)]
     for each in targets:
         check_target(each)
     made: list[Path] = []
     for number, each in enumerate(targets, 1):
         turn = "" if repeats == 1 or not (repeats or made) else f" ({number} of {len(targets)})"
-        progress(f"recording {Path(program).name} on {count_of(ranks)}{turn}")
+        progress(f"recording {Path(launch.title).name} on {count_of(ranks)}{turn}")
         trace = record(program, arguments, ranks, each, mpiexec=mpiexec, limit=limit)
         made.append(each)
         if repeats is None and seconds(trace) >= SHORT:

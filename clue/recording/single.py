@@ -48,7 +48,7 @@ def record(
     The program's own output goes to standard error.
 
     Args:
-        program: Path of the script.
+        program: Path of the script; ``-m`` or ``-c``: the first argument is a module, or code.
         arguments: Its arguments.
         ranks: Number of MPI processes.
         target: Folder of the trace. An earlier trace there is replaced once the new one is complete. If there is none,
@@ -66,7 +66,7 @@ def record(
     launch.check()
     target = Path(target)
     check_target(target)
-    progress(f"recording {launch.program.name} on {count_of(launch.ranks)}")
+    progress(f"recording {Path(launch.title).name} on {count_of(launch.ranks)}")
     if not (target / HEAD).exists():
         return _recorded(launch, target, mpiexec, TimeLimits(timeout, limit, lambda: signs_of_life(target)))
     try:
@@ -105,12 +105,12 @@ def _trace(launch: Launch, target: Path, ending: Ending) -> Trace:
             pack(target)  # the first rank had no time to pack it
         trace = Trace.open(target)
     except TraceError as error:
-        why = "" if ending.status == 0 else f"{launch.program}: program must {_rule(ending)}: "
+        why = "" if ending.status == 0 else f"{launch.title}: program must {_rule(ending)}: "
         raise RecordError(f"{why}{error}", _is_refusal(ending, target)) from None
     together = sum(each.world == 0 for each in trace.head.rank_heads)
     if together != launch.ranks:
         raise RecordError(
-            f"{launch.program}: MPI must see all {launch.ranks} processes that were started, got {together} together: "
+            f"{launch.title}: MPI must see all {launch.ranks} processes that were started, got {together} together: "
             "use the mpiexec of the MPI that mpi4py uses (--mpiexec)"
         )
     head = with_best(trace)
@@ -159,12 +159,12 @@ def _identity(target: Path) -> tuple[int, int] | None:
 
 
 def _never_recorded(launch: Launch, ending: Ending) -> str:
-    rule = f"{launch.program}: program must initialise MPI by mpi4py (import mpi4py.MPI)"
+    rule = f"{launch.title}: program must initialise MPI by mpi4py (import mpi4py.MPI)"
     if ending.status in (0, NEVER_CALLED_MPI):
         return f"{rule}, got none on {'any of ' * (launch.ranks > 1)}{count_of(launch.ranks)}"
     if ending.status is None:
         return f"{rule} and {ending.rule}, got neither: it was stopped"
     if ending.status == CANNOT_RECORD:
-        return f"{launch.program}: recording must be possible here, got what is said above: nothing was recorded"
+        return f"{launch.title}: recording must be possible here, got what is said above: nothing was recorded"
     why = limits_hint(ending.status)
     return f"{rule} and end well, got exit status {ending.status} before that: nothing was recorded{why}"
