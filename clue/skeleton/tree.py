@@ -438,11 +438,11 @@ def _lists(node: Node) -> bool:
 
 
 def _once(variants: Variants, rank: int, levels: tuple[Integers, ...]) -> list[int]:
-    """Return the values of a number, those of a table without repetition."""
+    """Return the values of a number; of a table that is repeated, two repetitions, which show where it begins again."""
     expression = chosen(variants, rank)
     values = expression.values(levels, rank)
     if isinstance(expression, Table):
-        values = values[: sum(count for count, _, _ in expression.pieces)]
+        values = values[: 2 * sum(count for count, _, _ in expression.pieces)]
     found: list[int] = values.tolist()
     return found
 
@@ -450,7 +450,8 @@ def _once(variants: Variants, rank: int, levels: tuple[Integers, ...]) -> list[i
 def _period(values: Sequence[object]) -> tuple[object, ...]:
     """Return one period of a series; the last period may be incomplete."""
     again = [at for at in range(1, len(values)) if values[at] == values[0]][:_PERIODS]
-    for period in again:
+    # The two repetitions of a table may have more candidates than that.
+    for period in (*again, max(len(values) // 2, 1)):
         if values[period:] == values[: len(values) - period]:
             return tuple(values[:period])
     return tuple(values)

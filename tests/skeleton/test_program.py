@@ -37,6 +37,23 @@ def together(ranks: int) -> Trace:
     return built.build()
 
 
+@case(4)
+def portions(built: TraceBuilder) -> None:
+    """Tasks go to ranks in turn, in unequal portions; each round begins with rank 1, wherever the last one ended."""
+    first, *others = built
+    for _ in range(3):
+        turns = iter(zip((1, 2, 3, 1, 2), (7, 6, 5, 4, 3), strict=True))
+        for portion in (3, 1, 1):
+            for _ in range(portion):
+                taker, task = next(turns)
+                first.send(taker, 50, tag=task)
+                others[taker - 1].recv(0, tag=task)
+            others[0].send(0, 8)
+            first.recv(1)
+        for own in built:
+            own.collective(Op.BARRIER)
+
+
 @case(2)
 def sends(built: TraceBuilder) -> None:
     """Sends in each mode, blocking and nonblocking; probes; matched receives."""
