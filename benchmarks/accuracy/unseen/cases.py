@@ -6,7 +6,7 @@ chosen by how long programs run, and by nothing else. *Seen*: were frozen until 
 learned from the looks at the eighth set (``eighth_set.csv``) and the ninth one (``unseen.csv``). Of the first set there
 are three looks (``seen.csv``), of the second half a look (``half_look.csv``), of the third to the fifth one each
 (``third_set.csv``, ``fourth_set.csv``, ``fifth_set.csv``), of the sixth to ninth one each (``sixth_set.csv``,
-``seventh_set.csv``, ``eighth_set.csv``, ``unseen.csv``). The ninth set is marked frozen until there is a tenth.
+``seventh_set.csv``, ``eighth_set.csv``, ``unseen.csv``). The tenth set is frozen.
 """
 
 from __future__ import annotations
@@ -163,16 +163,26 @@ UNSEEN_PROGRAMS = (
     UnseenProgram("sandpile", (96, 180, 200), Set.SEEN),
     UnseenProgram("shadows", (480, 8, 4), Set.SEEN),
     UnseenProgram("transport", (40, 24, 3, 4), Set.SEEN),
-    UnseenProgram("auction", (160, 200, 5), Set.FROZEN),
-    UnseenProgram("baskets", (6000, 200, 20, 2), Set.FROZEN),
-    UnseenProgram("climate", (96, 48, 12, 16, 40, 8), Set.FROZEN),
-    UnseenProgram("filters", (8000, 256, 32), Set.FROZEN),
-    UnseenProgram("options", (20_000, 50, 4), Set.FROZEN),
-    UnseenProgram("parity", (12, 100_000, 3), Set.FROZEN),
-    UnseenProgram("passwords", (26, 3, 5, 20, 50), Set.FROZEN, decides=True),
-    UnseenProgram("queueing", (64, 600, 150, 1), Set.FROZEN),
-    UnseenProgram("swirl", (256, 24), Set.FROZEN),
-    UnseenProgram("triangles", (20_000, 12, 4), Set.FROZEN),
+    UnseenProgram("auction", (160, 200, 5), Set.SEEN),
+    UnseenProgram("baskets", (6000, 200, 20, 2), Set.SEEN),
+    UnseenProgram("climate", (96, 48, 12, 16, 40, 8), Set.SEEN),
+    UnseenProgram("filters", (8000, 256, 32), Set.SEEN),
+    UnseenProgram("options", (20_000, 50, 4), Set.SEEN),
+    UnseenProgram("parity", (12, 100_000, 3), Set.SEEN),
+    UnseenProgram("passwords", (26, 3, 5, 20, 50), Set.SEEN, decides=True),
+    UnseenProgram("queueing", (64, 600, 150, 1), Set.SEEN),
+    UnseenProgram("swirl", (256, 24), Set.SEEN),
+    UnseenProgram("triangles", (20_000, 12, 4), Set.SEEN),
+    UnseenProgram("backup", (6, 3000, 12, 12, 30), Set.FROZEN),
+    UnseenProgram("factoring", (100, 280, 100_000), Set.FROZEN, decides=True),
+    UnseenProgram("family_tree", (600,), Set.FROZEN),
+    UnseenProgram("four_in_a_row", (4, 4, 4), Set.FROZEN, decides=True),
+    UnseenProgram("microscope", (64, 8, 12, 60), Set.FROZEN),
+    UnseenProgram("power_plants", (120, 96, 300), Set.FROZEN),
+    UnseenProgram("pursuit", (800, 12), Set.FROZEN),
+    UnseenProgram("reaction", (16, 9, 4, 600), Set.FROZEN),
+    UnseenProgram("telescope", (16, 512, 32, 48), Set.FROZEN),
+    UnseenProgram("topics", (240, 50, 1500, 8, 16), Set.FROZEN),
 )
 UNSEEN_MACHINES = (
     UnseenMachine("far-4", Set.REHEARSAL),
@@ -226,12 +236,18 @@ UNSEEN_MACHINES = (
     UnseenMachine("veterans", Set.SEEN),
     UnseenMachine("workstation", Set.SEEN),
     UnseenMachine("home-office", Set.SEEN),
-    UnseenMachine("observatory", Set.FROZEN),
-    UnseenMachine("six-in-one", Set.FROZEN),
-    UnseenMachine("archipelago", Set.FROZEN),
-    UnseenMachine("old-guard", Set.FROZEN),
-    UnseenMachine("faculty", Set.FROZEN),
-    UnseenMachine("co-location", Set.FROZEN),
+    UnseenMachine("observatory", Set.SEEN),
+    UnseenMachine("six-in-one", Set.SEEN),
+    UnseenMachine("archipelago", Set.SEEN),
+    UnseenMachine("old-guard", Set.SEEN),
+    UnseenMachine("faculty", Set.SEEN),
+    UnseenMachine("co-location", Set.SEEN),
+    UnseenMachine("control-room", Set.FROZEN),
+    UnseenMachine("open-plan", Set.FROZEN),
+    UnseenMachine("two-labs", Set.FROZEN),
+    UnseenMachine("field-station", Set.FROZEN),
+    UnseenMachine("sublet", Set.FROZEN),
+    UnseenMachine("odd-trio", Set.FROZEN),
 )
 
 
