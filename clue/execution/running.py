@@ -19,6 +19,11 @@ from clue.machine import ColdStart, Machine, Placement
 from clue.result import Result
 from clue.trace import Trace
 
+_COLD = (
+    "cold_start is left out: measured bursts of a live run are cold already, as its ranks take turns on one core; "
+    "to replay a recording with it: clue simulate"
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveRun:
@@ -100,12 +105,6 @@ def run(
         notes += [speed.note] * bool(speed.note)
     warned = replace(result, warnings=(*result.warnings, *warnings))
     return _with_notes(LiveRun(warned, trace), program_name(command), notes)
-
-
-_COLD = (
-    "cold_start is left out: measured bursts of a live run are cold already, as its ranks take turns on one core; "
-    "to replay a recording with it: clue simulate"
-)
 
 
 def _with_notes(done: LiveRun, program: str, notes: Sequence[str]) -> LiveRun:
