@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+
+from clue.programs import OPTIONS, program_name
 
 #: Options of clue's commands that few programs have: after a program's name they may be meant for clue.
 _CLUES = ("-o", "--output", "--mpiexec", "--repeats", "--limit", "--json", "--machine", "--samples", "--plots")
-#: Options that may replace a program's file, as with ``python``.
-_PYTHON = ("-m", "-c")
 #: Command whose line never ends with a configuration.
 _PROGRAMS_ONLY = "record"
 
@@ -26,7 +25,7 @@ def options_first(words: Sequence[str], valued: Mapping[str, Sequence[str]]) -> 
     if not words or words[0] not in valued:
         return list(words)
     at = 1
-    while at < len(words) and words[at].startswith("-") and words[at] not in _PYTHON:
+    while at < len(words) and words[at].startswith("-") and words[at] not in OPTIONS:
         at += 2 if words[at] in valued[words[0]] else 1
     if at >= len(words):
         return list(words)
@@ -39,14 +38,15 @@ def options_first(words: Sequence[str], valued: Mapping[str, Sequence[str]]) -> 
 
 def is_program(word: str) -> bool:
     """Tell whether a word starts a program rather than naming a configuration."""
-    return word in _PYTHON or word.endswith(".py")
+    return word in OPTIONS or word.endswith(".py")
 
 
 def meant_for_clue(program: Sequence[str]) -> list[str]:
     """Return a warning if arguments of a program, which the first words name, look like options of clue."""
-    first = 2 if program[0] in _PYTHON else 1
+    first = 2 if program[0] in OPTIONS else 1
     alike = [word for word in program[first:] if word.partition("=")[0] in _CLUES]
     if not alike:
         return []
-    name = "code" if program[0] == "-c" else PurePath(program[first - 1]).name
-    return [f"{name}: {', '.join(alike)} went to the program: options of clue must precede the program"]
+    return [
+        f"{program_name(program)}: {', '.join(alike)} went to the program: options of clue must precede the program"
+    ]

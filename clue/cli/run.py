@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.options import counted
@@ -14,13 +13,14 @@ from clue.cli.programs import is_program, meant_for_clue
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
 from clue.cli.terminal import check_plots, output_trace, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
-from clue.errors import UsageError, no_such_program, written_at
+from clue.errors import UsageError, written_at
 from clue.execution import LiveRun
 from clue.execution import run as run_live
 from clue.execution.bursts import MEASURED, Bursts, Declared, Replayed, Synthetic
 from clue.machine import Machine, Placement
 from clue.predict.application import PLACEHOLDER, Application
 from clue.predict.prediction import Task
+from clue.programs import check_program, program_name
 from clue.purchase import Scenario
 from clue.result import Result
 from clue.trace import Trace
@@ -65,20 +65,14 @@ class _Run:
     @property
     def title(self) -> str:
         """The title of its result."""
-        words = [word for word in self.command if word != "-m"]
-        program = "code" if words[0] == "-c" else Path(words[0]).name
-        return f"{program} on {self.machine.name}, run live"
+        return f"{program_name(self.command)} on {self.machine.name}, run live"
 
 
 def _from_words(words: Sequence[str], arguments: argparse.Namespace) -> _Run:
     for option, value in (("-n", arguments.ranks), ("--machine", arguments.machine)):
         if value is None:
             raise UsageError(f"{words[0]}: {option} must be given before a program, got none")
-    if words[0] in {"-m", "-c"}:
-        if len(words) < 2:
-            raise UsageError(f"{words[0]} must be followed by a module or code, got nothing")
-    elif not Path(words[0]).is_file():
-        raise no_such_program(words[0])
+    check_program(words)
     return _Run(tuple(words), arguments.ranks, load_machine(arguments.machine), _placement(arguments.placement))
 
 

@@ -18,6 +18,7 @@ from clue.execution.processes import Processes, World
 from clue.execution.room import check_room, private_memory
 from clue.execution.source import ProcessSource
 from clue.execution.watchdog import Tell, Watchdog
+from clue.programs import program_name
 from clue.trace.calls import Call, LiveOp
 from clue.trace.notes import socket_notes
 
@@ -155,14 +156,6 @@ class WatchedSource:
 
     def _fault(self, got: str, status: int | None = None) -> LiveError:
         return LiveError(f"{self._program}: rank {self.rank} must end well, got {got}", self.rank, status)
-
-
-def program_name(command: Sequence[str]) -> str:
-    """Return the name of a command in messages."""
-    first, *rest = command
-    if first == "-m" and rest:
-        return rest[0]
-    return "code" if first == "-c" else Path(first).name
 
 
 def _in_a_line(raised: str) -> str:

@@ -9,13 +9,14 @@ from clue.caveats import About, Caveat, note_of_recording
 from clue.execution.bursts import MEASURED, Bursts
 from clue.execution.core_speed import CoreSpeed
 from clue.execution.processes import Processes, one_core
-from clue.execution.ranks import Ranks, program_name
+from clue.execution.ranks import Ranks
 from clue.execution.room import available_memory
 from clue.execution.watchdog import Tell
 from clue.kernel import HostSpeed
 from clue.kernel.live import execute
 from clue.kernel.model.cold import starts_cold
 from clue.machine import ColdStart, Machine, Placement
+from clue.programs import program_name
 from clue.result import Result
 from clue.trace import Trace
 

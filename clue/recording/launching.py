@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clue.children import finding_clue, mpi_of, open_mpi_options, running, standard_input
-from clue.errors import RecordError, UsageError, no_such_program
-from clue.files import is_file
+from clue.errors import RecordError, UsageError
 from clue.native import Library, NoLibraryError, Source
+from clue.programs import check_program, program_name, program_title
 
 #: Callback for progress, in words; it never gets the program's own output.
 Progress = Callable[[str], None]
@@ -57,9 +57,16 @@ class Launch:
     @property
     def title(self) -> str:
         """The program in messages: a path, a module or ``code``."""
-        if str(self.program) == "-m" and self.arguments:
-            return self.arguments[0]
-        return "code" if str(self.program) == "-c" else str(self.program)
+        return program_title(self._command)
+
+    @property
+    def name(self) -> str:
+        """The same without the folders of a path."""
+        return program_name(self._command)
+
+    @property
+    def _command(self) -> tuple[str, ...]:
+        return (str(self.program), *self.arguments)
 
     def check(self) -> None:
         """Check what can be checked before starting.
@@ -67,11 +74,7 @@ class Launch:
         Raises:
             UsageError: If the program does not exist or there are no ranks.
         """
-        if str(self.program) in {"-m", "-c"}:
-            if not self.arguments:
-                raise UsageError(f"{self.program} must be followed by a module or code, got nothing")
-        elif not is_file(self.program):
-            raise no_such_program(str(self.program))
+        check_program(self._command)
         if self.ranks < 1:
             raise UsageError(f"{self.title}: ranks must be an integer > 0, got {self.ranks}")
 

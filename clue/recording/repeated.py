@@ -78,7 +78,7 @@ def record_repeatedly(
     made: list[Path] = []
     for number, each in enumerate(targets, 1):
         turn = "" if repeats == 1 or not (repeats or made) else f" ({number} of {len(targets)})"
-        progress(f"recording {Path(launch.title).name} on {count_of(ranks)}{turn}")
+        progress(f"recording {launch.name} on {count_of(ranks)}{turn}")
         trace = record(program, arguments, ranks, each, mpiexec=mpiexec, limit=limit)
         made.append(each)
         if repeats is None and seconds(trace) >= SHORT:

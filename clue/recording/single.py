@@ -66,7 +66,7 @@ def record(
     launch.check()
     target = Path(target)
     check_target(target)
-    progress(f"recording {Path(launch.title).name} on {count_of(launch.ranks)}")
+    progress(f"recording {launch.name} on {count_of(launch.ranks)}")
     if not (target / HEAD).exists():
         return _recorded(launch, target, mpiexec, TimeLimits(timeout, limit, lambda: signs_of_life(target)))
     try:
