@@ -15,7 +15,7 @@ from clue.collectives.catalogue import (
     lower_all,
     neighbor,
 )
-from clue.collectives.defaults import LIBRARIES, default_choice
+from clue.collectives.defaults import LIBRARIES, LIBRARIES_BY_NODES, default_choice
 from clue.collectives.schedule import PLAIN, Collective, Manner, Round, Schedule
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "BY_NODES",
     "COLLECTIVE_NAMES",
     "LIBRARIES",
+    "LIBRARIES_BY_NODES",
     "NAMES_BY_OP",
     "PLAIN",
     "Algorithm",

@@ -16,6 +16,8 @@ _CHOICES: Mapping[str, Callable[[Collective], str]] = {
 #: Libraries whose default choices are known; ``"mpich-flat"`` is MPICH without regard to nodes, like libraries of the
 #: 1990s.
 LIBRARIES = tuple(_CHOICES)
+#: Those whose choices depend on which ranks share nodes.
+LIBRARIES_BY_NODES = frozenset({"mpich"})
 
 
 def default_choice(library: str, collective: Collective) -> str:

@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, suppress
-from multiprocessing import get_context, resource_tracker
+from multiprocessing import current_process, get_context, resource_tracker
 from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -36,6 +38,9 @@ _CHUNKS_PER_WORKER, _LARGEST_CHUNK = 4, 32
 
 #: Signals that end a program.
 _ENDING = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+_UNGUARDED = (
+    'a script that uses workers must do so below if __name__ == "__main__":, because the processes import the script'
+)
 _START_MPI = "mpiexec -n 4 python -m mpi4py.futures -m clue simulate …"
 #: Submits tasks to a worker, which performs them one after the other.
 _Submit = Callable[[list[Any]], "Future[list[Any]]"]
@@ -85,10 +90,14 @@ class Pool(Generic[_Task, _Done]):
         self._opened = ExitStack()
         self._submit: _Submit | None = None
         self._alone = 0.0
+        self._began = False
 
     def __enter__(self) -> Pool[_Task, _Done]:
         if self._executor != PROCESSES:
             self._open()
+        elif self._workers > 1 and getattr(current_process(), "_inheriting", False):
+            # This process is itself starting as a worker, and imports the script that asked for workers.
+            raise UsageError(_UNGUARDED)
         return self
 
     def __exit__(
@@ -135,11 +144,15 @@ class Pool(Generic[_Task, _Done]):
         pending = {submit(list(tasks[at : at + size])): at for at in range(start, len(tasks), size)}
         try:
             for future in as_completed(pending):
-                yield from enumerate(future.result(), pending[future])
+                done = future.result()
+                self._began = True
+                yield from enumerate(done, pending[future])
         except BrokenProcessPool:
             raise ReplayError(
                 "a process that simulated was ended from outside, perhaps for want of memory: "
                 "use fewer processes (workers)"
+                if self._began
+                else f"a process that was to simulate ended at its start: its error may stand above; {_UNGUARDED}"
             ) from None
         except BaseException:
             # Processes end by themselves; a future cancelled here and broken there would be completed twice.
@@ -158,7 +171,11 @@ class Pool(Generic[_Task, _Done]):
         # Spawned processes, not forked ones: the caller may have threads (a progress display has).
         context = get_context("spawn")
         theirs, lifeline = context.Pipe(duplex=False)
-        executor = ProcessPoolExecutor(self._workers, context, _begin_process, (self._packed(), theirs))
+        # If a process died before it had read what it is started with, and that filled the pipe, this one would wait
+        # for ever. So the function is in a file.
+        packed = Path(self._opened.enter_context(TemporaryDirectory(prefix="clue-"))) / "function"
+        packed.write_bytes(self._packed())
+        executor = ProcessPoolExecutor(self._workers, context, _begin_process, (packed, theirs))
 
         # Nobody waits for tasks that are still running when the pool closes.
         self._opened.callback(executor.shutdown)
@@ -211,12 +228,12 @@ def _begin(packed: bytes) -> None:
     _how[:] = [pickle.loads(packed)]
 
 
-def _begin_process(packed: bytes, lifeline: Connection) -> None:
+def _begin_process(packed: Path, lifeline: Connection) -> None:
     # Ctrl-C ends a worker silently; the waiting process reports the interrupt.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-    _begin(packed)
+    _begin(packed.read_bytes())
 
 
 def _end_with(lifeline: Connection) -> None:

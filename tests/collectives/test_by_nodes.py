@@ -1,10 +1,21 @@
 """Collectives composed among nodes and within them: messages between nodes, numbers of steps, and their order."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clue.collectives import BY_NODES, Collective, Manner, default_choice, lower_all
+from clue.collectives import (
+    BY_NODES,
+    COLLECTIVE_NAMES,
+    LIBRARIES,
+    LIBRARIES_BY_NODES,
+    Collective,
+    Manner,
+    default_choice,
+    lower_all,
+)
 from tests.collectives.execution import Cost, execute, matched, reduced
 from tests.collectives.strategies import collectives, regular
 from tests.properties import examples
@@ -155,3 +166,11 @@ def test_a_broadcast_takes_as_long_as_its_parts(algorithm: str, finish: list[flo
     """
     collective = on_nodes("bcast", 100, (0, 0, 1, 1), root=1)
     assert execute(lower_all(collective, algorithm), Cost(latency=1.0)).finish == finish
+
+
+@settings(max_examples=examples(300))
+@given(data=st.data(), library=st.sampled_from(sorted(set(LIBRARIES) - LIBRARIES_BY_NODES)))
+def test_libraries_without_regard_to_nodes_choose_alike_on_any(data: st.DataObject, library: str) -> None:
+    """The engine chooses once for all placements with these libraries."""
+    collective = data.draw(collectives(data.draw(st.sampled_from(COLLECTIVE_NAMES))))
+    assert default_choice(library, collective) == default_choice(library, replace(collective, nodes=()))

@@ -124,3 +124,26 @@ def test_points_are_not_certain_before_the_best_are_known(monkeypatch: pytest.Mo
     ranking = rank_options(many(Criterion.POINTS), ReplayPredictor(trace), top=20)
     assert ranking.interrupted
     assert ranking.certain == 0
+
+
+UNGUARDED = """
+import functools, time
+from clue.predict.executors import Pool
+def slow(data, task):
+    time.sleep(0.3)
+with Pool(functools.partial(slow, bytes(1 << 20)), workers=2) as pool:
+    list(pool.perform(range(20)))
+"""
+
+
+def test_a_script_that_its_workers_would_run_again_is_told_so(tmp_path: Path) -> None:
+    """Workers import the script; without a guard they end at once, and nobody waits for them to read what they do."""
+    (tmp_path / "script.py").write_text(UNGUARDED)
+    ended = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 1
+    first, last = ended.stderr.count("clue.errors.UsageError: "), ended.stderr.splitlines()[-1]
+    assert first
+    assert last.startswith("clue.errors.ReplayError: a process that was to simulate ended at its start")
+    assert 'below if __name__ == "__main__":' in last

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
+from typing import TypeVar
 from weakref import finalize
 
 import numpy as np
@@ -17,7 +18,7 @@ from clue.collectives import Collective, Schedule, lower_all, neighbor
 from clue.kernel.fast.calling import call, new_stop
 from clue.kernel.fast.layout import CollectivesLayout, LoopsLayout, ProgramLayout, Status
 from clue.kernel.fast.library import ENGINE
-from clue.kernel.model.costs import algorithm_of, numbered, placed
+from clue.kernel.model.costs import algorithm_of, chooses_by_nodes, numbered, placed
 from clue.kernel.model.program import Program, ranks_with_wildcards
 from clue.machine import Network, Placement
 from clue.trace import Flag, Op
@@ -25,15 +26,16 @@ from clue.trace.columns import within
 
 _Ints = npt.NDArray[np.int32]
 _Longs = npt.NDArray[np.int64]
+_Number = TypeVar("_Number", bound=np.generic)
 #: A collective, or the entries of each member of a neighbourhood collective (see :mod:`clue.trace.ops`).
 _Call = Collective | tuple[tuple[int, ...], ...]
-#: Template of each collective: a row for each copy of the program, or one if they agree.
-Choices = tuple[tuple[int, ...], ...]
 #: Number of the pattern in which each communicator's members share nodes, 0 if they do not: rows as above.
 Sharing = tuple[tuple[int, ...], ...]
 
-#: Number of placements whose sharing is kept.
+#: Number of placements whose sharing is kept, and of choices of algorithms.
 _KEPT = 64
+#: Number of members of collectives that are lowered together.
+_TOGETHER = 1 << 14
 
 _CANCELLED = int(Flag.CANCELLED)
 #: Columns of a trace that the engine reads as they are.
@@ -84,55 +86,98 @@ class Template:
         return np.stack([channels // max(1, self.members), channels % max(1, self.members)], 1)
 
 
-def template_of(schedules: Sequence[Schedule]) -> Template:
-    """Lower the schedules of a collective's members to arrays.
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """The template of each collective; equal ones of a plan are one object.
 
-    The k-th message from one member to another matches the k-th receive from it there, as in any channel.
+    Attributes:
+        rows: Templates, a row for each copy of the program, or one if they agree.
+        messages: Number of messages of a copy's collectives, averaged over the copies.
     """
+
+    rows: tuple[tuple[int, ...], ...]
+    messages: int
+
+
+def templates_of(collectives: Sequence[Sequence[Schedule]]) -> list[Template]:
+    """Lower collectives to arrays, each given by the schedules of its members.
+
+    The k-th message from one member to another matches the k-th receive from it there, as in any channel. Lowering many
+    collectives together is faster.
+    """
+    members = np.array([len(schedules) for schedules in collectives], np.int64)
+    schedules = [schedule for each in collectives for schedule in each]
     rounds = [step for schedule in schedules for step in schedule]
     lengths = np.array([len(schedule) for schedule in schedules], np.int64)
     sends = np.array([len(step.sends) for step in rounds], np.int64)
     receives = np.array([len(step.receives) for step in rounds], np.int64)
-    owner = np.repeat(np.arange(len(schedules)), lengths)
+    reduced = np.array([step.reduced for step in rounds], np.int64)
     flat = chain.from_iterable(chain.from_iterable(step.sends for step in rounds))
     sent = np.fromiter(flat, np.int64, 2 * int(sends.sum())).reshape(-1, 2)
     taken = np.fromiter(chain.from_iterable(step.receives for step in rounds), np.int64, int(receives.sum()))
-    out = np.repeat(owner, sends) * len(schedules) + sent[:, 0]
-    into = taken * len(schedules) + np.repeat(owner, receives)
-    send_slots, receive_slots, slots = _matched(out, into)
-    return Template(
-        rounds=lengths,
-        sends=sends,
-        receives=receives,
-        reduced=np.array([step.reduced for step in rounds], np.int64),
-        send_peers=sent[:, 0].astype(np.int32),
-        send_bytes=sent[:, 1].copy(),
-        send_slots=send_slots,
-        receive_peers=taken.astype(np.int32),
-        receive_slots=receive_slots,
-        slots=slots,
+    first_member = _offsets(members)
+    first_round = _offsets(lengths)[first_member]
+    first_send, first_receive = _offsets(sends)[first_round], _offsets(receives)[first_round]
+    # Senders are numbered across all collectives, so that no channel belongs to two of them.
+    owner = np.repeat(np.arange(len(schedules)), lengths)
+    sender = np.repeat(owner, sends)
+    source = taken + np.repeat(first_member[:-1], np.diff(first_receive))
+    receiver = np.repeat(owner, receives) - np.repeat(first_member[:-1], np.diff(first_receive))
+    most = int(members.max(initial=1))
+    send_slots, receive_slots, slots = _matched(
+        sender * most + sent[:, 0], source * most + receiver, first_member * most
     )
+    send_slots -= np.repeat(slots[:-1], np.diff(first_send))
+    receive_slots -= np.repeat(slots[:-1], np.diff(first_receive))
+    send_peers, send_bytes, receive_peers = sent[:, 0].astype(np.int32), sent[:, 1].copy(), taken.astype(np.int32)
+    spans = [
+        list(map(slice, first[:-1].tolist(), first[1:].tolist()))
+        for first in (first_member, first_round, first_send, first_receive)
+    ]
+    return [
+        Template(
+            rounds=lengths[of_members],
+            sends=sends[of_rounds],
+            receives=receives[of_rounds],
+            reduced=reduced[of_rounds],
+            send_peers=send_peers[of_sends],
+            send_bytes=send_bytes[of_sends],
+            send_slots=send_slots[of_sends],
+            receive_peers=receive_peers[of_receives],
+            receive_slots=receive_slots[of_receives],
+            slots=number,
+        )
+        for of_members, of_rounds, of_sends, of_receives, number in zip(*spans, np.diff(slots).tolist(), strict=True)
+    ]
 
 
-def _matched(sent: _Longs, taken: _Longs) -> tuple[_Ints, _Ints, int]:
-    """Number messages so that the k-th send and the k-th receive of a channel have the same number."""
+def _matched(sent: _Longs, taken: _Longs, bounds: _Longs) -> tuple[_Ints, _Ints, _Longs]:
+    """Number messages so that the k-th send and the k-th receive of a channel have the same number.
+
+    Args:
+        sent: Channel of each send.
+        taken: Channel of each receive.
+        bounds: The first channel of each collective, and the end of the last one's.
+
+    Returns:
+        Numbers of the sends and of the receives, and the first of each collective, and the end of the last one's.
+    """
     send_order, receive_order = np.argsort(sent, kind="stable"), np.argsort(taken, kind="stable")
-    if np.array_equal(sent[send_order], taken[receive_order]):
+    ordered_sends, ordered_takes = sent[send_order], taken[receive_order]
+    if np.array_equal(ordered_sends, ordered_takes):
         # The normal case: there is a receive for every send.
         numbers = np.arange(len(sent), dtype=np.int32)
         slots_of_sends, slots_of_receives = np.empty_like(numbers), np.empty_like(numbers)
         slots_of_sends[send_order] = slots_of_receives[receive_order] = numbers
-        return slots_of_sends, slots_of_receives, len(sent)
+        return slots_of_sends, slots_of_receives, np.searchsorted(ordered_sends, bounds)
     channels = np.unique(np.concatenate([sent, taken]))
-    sends = np.searchsorted(sent[send_order], channels, side="right") - np.searchsorted(sent[send_order], channels)
-    takes = np.searchsorted(taken[receive_order], channels, side="right") - np.searchsorted(
-        taken[receive_order], channels
-    )
-    begins = np.concatenate([[0], np.cumsum(np.maximum(sends, takes))])
+    sends = np.searchsorted(ordered_sends, channels, side="right") - np.searchsorted(ordered_sends, channels)
+    takes = np.searchsorted(ordered_takes, channels, side="right") - np.searchsorted(ordered_takes, channels)
+    begins = _offsets(np.maximum(sends, takes))
     send_slots, receive_slots = np.empty(len(sent), np.int32), np.empty(len(taken), np.int32)
     for slots, order, counts in ((send_slots, send_order, sends), (receive_slots, receive_order, takes)):
         slots[order] = np.repeat(begins[:-1], counts) + within(counts)
-    return send_slots, receive_slots, int(begins[-1])
+    return send_slots, receive_slots, begins[np.searchsorted(channels, bounds)]
 
 
 class Plan:
@@ -153,8 +198,9 @@ class Plan:
         self._origin: Plan | None = None
         self._contexts, comm_context = np.unique(np.array(program.contexts), return_inverse=True)
         self._neighbors = _neighbor_rows(program, comm_context, len(self._contexts))
-        self._templates: dict[object, int] = {}
+        self._templates: dict[tuple[_Call, str], int] = {}
         self._built: list[Template] = []
+        self._choices: dict[object, Choices] = {}
         self._laid_out: dict[Choices, CollectivesLayout] = {}
         self._pairs: dict[Choices, _Longs] = {}
         self._distinct, self._calls, self._which = self._instances(comm_context)
@@ -205,28 +251,35 @@ class Plan:
 
     def choices(self, network: Network, sharing: Sharing) -> Choices:
         """Lower all collectives with the algorithms that a network uses for this sharing of nodes."""
+        # Machines that differ in their links alone choose the same algorithms.
+        if not chooses_by_nodes(network):
+            sharing = self._apart
+        key = network.collective_library, frozenset(network.collectives.items()), sharing
+        if key not in self._choices:
+            if len(self._choices) == _KEPT:
+                del self._choices[next(iter(self._choices))]  # the oldest
+            self._choices[key] = self._chosen(network, sharing)
+        return self._choices[key]
+
+    def _chosen(self, network: Network, sharing: Sharing) -> Choices:
         ways = list(self._ways)
-        templates: dict[tuple[int, int], int] = {}
-
-        def template(which: int, way: int) -> int:
-            number = templates.get((which, way))
-            if number is None:
-                number = templates[which, way] = self._template(self._distinct[which], network, ways[way])
-            return number
-
         by_home = [dict(zip(self._homes, row, strict=True)) for row in sharing]
-        return _one_if_equal([tuple(template(which, way[home]) for which, home in self._calls) for way in by_home])
+        pairs = list(dict.fromkeys((which, way[home]) for way in by_home for which, home in self._calls))
+        numbers = self._numbered([(self._distinct[which], ways[way]) for which, way in pairs], network)
+        templates = dict(zip(pairs, numbers, strict=True))
+        rows = _one_if_equal([tuple(templates[which, way[home]] for which, home in self._calls) for way in by_home])
+        known = next((each for each in self._choices.values() if each.rows == rows), None)
+        return known or Choices(rows, self._messages(rows))
+
+    def _messages(self, rows: tuple[tuple[int, ...], ...]) -> int:
+        sizes = np.array([[self._built[number].slots for number in row] for row in rows], np.int64)
+        return int(sizes[:, self._which].sum()) // len(rows)
 
     def collectives(self, choices: Choices) -> CollectivesLayout:
         """Lay out the collectives, each by its template."""
         if choices not in self._laid_out:
             self._laid_out = {choices: self._lay_out(choices)}
         return self._laid_out[choices]
-
-    def messages(self, choices: Choices) -> int:
-        """Return the number of messages of a copy's collectives, averaged over the copies."""
-        sizes = np.array([[self._built[number].slots for number in row] for row in choices], np.int64)
-        return int(sizes[:, self._which].sum()) // len(choices)
 
     def pairs(self, choices: Choices) -> _Longs:
         """Return the (sender, receiver) ranks that exchange messages, those of collectives included, shape (n, 2).
@@ -241,7 +294,9 @@ class Plan:
     def _paired(self, choices: Choices) -> _Longs:
         program = self.program
         found = [self._channels]
-        for (_, home), number in dict.fromkeys(pair for row in choices for pair in zip(self._calls, row, strict=True)):
+        for (_, home), number in dict.fromkeys(
+            pair for row in choices.rows for pair in zip(self._calls, row, strict=True)
+        ):
             group = np.array(program.groups[home], np.int64)
             ranks = group[self._built[number].pairs()]
             found.append(ranks[:, 0] * program.ranks + ranks[:, 1])
@@ -281,7 +336,7 @@ class Plan:
         queues += [self._neighbors.get(index, ()) for index in range(len(self._contexts))]
         homes = np.array([comm_of[i % len(self._contexts)] for i in range(len(queues))], np.int64)
         lengths = np.array([len(queue) for queue in queues], np.int64)
-        self._instance_offsets = np.concatenate([[0], np.cumsum(lengths)])
+        self._instance_offsets = _offsets(lengths)
         # Equal collectives are mostly one object; comparing those of thousands of ranks takes long.
         place: dict[int, int] = {}
         distinct: list[_Call] = []
@@ -301,48 +356,64 @@ class Plan:
         for i, (which, _) in enumerate(self._calls):
             each = self._distinct[which]
             if not isinstance(each, Collective):
-                template = self._built[self._template(each, None)]
+                template = self._built[self._numbered([(each, ())])[0]]
                 left += (template.slots - len(template.receive_peers)) * int((self._which == i).sum())
         return left
 
-    def _template(self, each: _Call, network: Network | None, nodes: tuple[int, ...] = ()) -> int:
-        algorithm = ""
-        if network and isinstance(each, Collective):
-            algorithm = algorithm_of(network, each, nodes)
-            each = placed(each, algorithm, nodes)
-        key = (each, algorithm)
-        number = self._templates.get(key)
-        if number is None:
-            if isinstance(each, Collective):
-                schedules = lower_all(each, algorithm)
-            else:
-                schedules = [neighbor(entries) for entries in each]
-            number = self._templates[key] = len(self._built)
-            self._built.append(template_of(schedules))
-            for size in np.unique(self._built[-1].send_bytes).tolist():
-                if size not in self._size_index:
-                    self._size_index[size] = len(self._bytes)
-                    self._bytes.append(size)
-        return number
+    def _numbered(self, calls: Iterable[tuple[_Call, tuple[int, ...]]], network: Network | None = None) -> list[int]:
+        """Return the numbers of the templates of collectives, each with the numbered nodes of its members."""
+        keys: list[tuple[_Call, str]] = []
+        lowered: dict[tuple[_Call, str], list[Schedule]] = {}
+        members = 0
+        for each, nodes in calls:
+            key = each, ""
+            if network and isinstance(each, Collective):
+                algorithm = algorithm_of(network, each, nodes)
+                key = placed(each, algorithm, nodes), algorithm
+            keys.append(key)
+            if key in self._templates or key in lowered:
+                continue
+            lowered[key] = _schedules(*key)
+            members += len(lowered[key])
+            if members >= _TOGETHER:
+                self._build(lowered)
+                lowered, members = {}, 0
+        self._build(lowered)
+        return [self._templates[key] for key in keys]
+
+    def _build(self, lowered: Mapping[tuple[_Call, str], Sequence[Schedule]]) -> None:
+        """Make the templates of collectives from the schedules of their members."""
+        built = templates_of(list(lowered.values()))
+        first = len(self._built)
+        self._built += built
+        self._templates |= zip(lowered, range(first, first + len(built)), strict=True)
+        sizes = _joined((each.send_bytes for each in built), np.int64)
+        for size in np.unique(sizes).tolist():
+            if size not in self._size_index:
+                self._size_index[size] = len(self._bytes)
+                self._bytes.append(size)
 
     def _lay_out(self, choices: Choices) -> CollectivesLayout:
-        used = tuple(dict.fromkeys(chain.from_iterable(choices)))
+        used = tuple(dict.fromkeys(chain.from_iterable(choices.rows)))
         place = {number: i for i, number in enumerate(used)}
         templates = [self._built[number] for number in used]
-        chosen = np.array([[place[number] for number in row] for row in choices], np.int32)
-        size_of = np.vectorize(self._size_index.__getitem__, otypes=[np.int32])
+        chosen = np.array([[place[number] for number in row] for row in choices.rows], np.int32)
+        sizes, place_of_size = np.unique(
+            _joined((each.send_bytes for each in templates), np.int64), return_inverse=True
+        )
+        size_of = np.array([self._size_index[size] for size in sizes.tolist()], np.int32)
         return CollectivesLayout(
             instance_template=chosen.take(self._which, axis=1),
-            copy_templates=len(self._which) if len(choices) > 1 else 0,
+            copy_templates=len(self._which) if len(choices.rows) > 1 else 0,
             position_base=np.array([0, *accumulate(each.members for each in templates)], np.int64),
             members=np.array([each.members for each in templates], np.int32),
             slots=np.array([each.slots for each in templates], np.int64),
-            first_round=_offsets(each.rounds for each in templates),
-            first_send=_offsets(each.sends for each in templates),
-            first_receive=_offsets(each.receives for each in templates),
+            first_round=_offsets(_joined((each.rounds for each in templates), np.int64)),
+            first_send=_offsets(_joined((each.sends for each in templates), np.int64)),
+            first_receive=_offsets(_joined((each.receives for each in templates), np.int64)),
             reduced=_joined((each.reduced for each in templates), np.int64),
             send_peer=_joined((each.send_peers for each in templates), np.int32),
-            send_size=_joined((_indexed(each.send_bytes, size_of) for each in templates), np.int32),
+            send_size=size_of[place_of_size],
             send_slot=_joined((each.send_slots for each in templates), np.int32),
             receive_peer=_joined((each.receive_peers for each in templates), np.int32),
             receive_slot=_joined((each.receive_slots for each in templates), np.int32),
@@ -423,17 +494,20 @@ def _one_if_equal(rows: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...
     return (rows[0],) if all(row == rows[0] for row in rows) else tuple(rows)
 
 
-def _offsets(counts: Iterable[_Longs]) -> _Longs:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(_joined(counts, np.int64))])
+def _offsets(counts: _Longs) -> _Longs:
+    """Return where each of adjacent spans of these lengths begins, and where the last one ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
 
-def _joined(arrays: Iterable[npt.NDArray[np.generic]], kind: type) -> npt.NDArray[np.generic]:
-    return np.concatenate([np.zeros(0, kind), *arrays]).astype(kind)
+def _joined(arrays: Iterable[npt.NDArray[_Number]], kind: type[_Number]) -> npt.NDArray[_Number]:
+    return np.concatenate([np.zeros(0, kind), *arrays]).astype(kind, copy=False)
 
 
-def _indexed(sizes: _Longs, size_of: Callable[[_Longs], _Ints]) -> _Ints:
-    distinct, back = np.unique(sizes, return_inverse=True)
-    return size_of(distinct)[back] if len(distinct) else np.zeros(0, np.int32)
+def _schedules(each: _Call, algorithm: str) -> list[Schedule]:
+    """Return the schedule of each member of a collective."""
+    if isinstance(each, Collective):
+        return lower_all(each, algorithm)
+    return [neighbor(entries) for entries in each]
 
 
 def plan_of(program: Program) -> Plan:

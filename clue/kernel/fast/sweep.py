@@ -16,7 +16,7 @@ from clue.kernel.fast.calling import new_stop
 from clue.kernel.fast.engine import replayed
 from clue.kernel.fast.layout import MachineLayout, Status
 from clue.kernel.fast.library import ENGINE
-from clue.kernel.fast.plan import Choices, NotCoveredError, Plan, Sharing, plan_of
+from clue.kernel.fast.plan import Choices, NotCoveredError, Plan, plan_of
 from clue.kernel.fast.tables import uncoupled_tables_of
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.observation import Observation
@@ -152,13 +152,10 @@ def makespans(
 def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[Choices, int, bool, bool], list[int]]:
     """Group candidates by collectives, instances, whether they have bursts of their own, and cost of send calls."""
     groups: dict[tuple[Choices, int, bool, bool], list[int]] = {}
-    known: dict[tuple[int, Sharing], Choices] = {}
     for i, each in enumerate(candidates):
         network = each.machine.network
-        sharing = plan.sharing(each.placement)
-        if (id(network), sharing) not in known:
-            known[id(network), sharing] = plan.choices(network, sharing)
-        key = known[id(network), sharing], each.instances, each.bursts is None, network.states_overheads
+        choices = plan.choices(network, plan.sharing(each.placement))
+        key = choices, each.instances, each.bursts is None, network.states_overheads
         groups.setdefault(key, []).append(i)
     return groups
 

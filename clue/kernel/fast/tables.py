@@ -124,7 +124,7 @@ def _tabulated(plan: Plan, choices: Choices, costs: Costs, instances: int) -> tu
     layout.give_rows(("node", "type", "domain", "part"), places)
     layout.collectives = collectives
     layout.kept += collectives.kept
-    layout.work = (program.ops + plan.messages(choices)) * instances
+    layout.work = (program.ops + choices.messages) * instances
     occupied = _give_links(layout, epochs, list(types), plan.sizes, further)
     _give_types(layout, epochs, list(types))
     return layout, occupied

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clue.collectives import BY_NODES, Collective, default_choice
+from clue.collectives import BY_NODES, LIBRARIES_BY_NODES, Collective, default_choice
 from clue.kernel.model.cold import cold_types
 from clue.kernel.model.program import HostSpeed
 from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Placement
@@ -246,6 +246,12 @@ def algorithm_of(network: Network, collective: Collective, nodes: tuple[int, ...
     if choice is not None:
         return choice.algorithm(collective.mean_size)
     return default_choice(network.collective_library, replace(collective, nodes=nodes) if nodes else collective)
+
+
+def chooses_by_nodes(network: Network) -> bool:
+    """Tell whether it matters to a network's collectives which ranks share nodes."""
+    stated = ((BY_NODES.get(name, {}).keys(), choice.algorithms) for name, choice in network.collectives.items())
+    return network.collective_library in LIBRARIES_BY_NODES or any(by & names for by, names in stated)
 
 
 def placed(collective: Collective, algorithm: str, nodes: tuple[int, ...]) -> Collective:
