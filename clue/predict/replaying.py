@@ -180,7 +180,8 @@ class ReplayPredictor(Predictor):
         recorder: Gets all wanted traces before any is requested, and records programs without a trace.
         engine: Engine of the kernel.
         executor: Executor: ``"processes"``, ``"mpi"`` or ``"dask://HOST:PORT"``; figures do not depend on it.
-        workers: Number of processes, which are started when there is enough work.
+        workers: Number of processes, which are started when there is enough work. They import the script that asks for
+            them, so it must do so below ``if __name__ == "__main__":``.
         sampled: Whether to replay only a sample of the iterations where it represents all (:mod:`clue.steady`).
 
     Raises:

@@ -404,20 +404,25 @@ MPI.COMM_WORLD.Barrier()
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_an_interpreter_can_be_slower_than_all_else(tmp_path: Path) -> None:
-    """With an interpreter three times slower, a burst takes about three times as long by any clock."""
+    """With an interpreter three times slower, a burst takes about three times as long by any clock.
+
+    One of three pairs of runs must show it, because others that use the computer make any run longer.
+    """
     command = _command(tmp_path, INTERPRETED)
-    took, said = [], []
-    for slower in (1.0, 3.0):
-        hosts = [Host(0, 10.0, 1, 0, None, kind=Kind(interpreter=slower))]
-        with launch.standing("kind", hosts) as name:
-            outcome = launch.run(name, hosts, command, timeout=60)
-        (rank,) = outcome.ranks
-        assert rank.burst_wall >= 9 * rank.burst_cpu
-        took.append(rank.burst_cpu)
-        said.append(float(outcome.output))
-    assert 2 < took[1] / took[0] < 4
-    assert 2 < said[1] / said[0] < 4
-    assert said == pytest.approx(took, rel=0.2)
+    seen: list[tuple[float, float]] = []
+    while len(seen) < 3 and not any(least > 2 and most < 4 for least, most in map(sorted, seen)):
+        took, said = [], []
+        for slower in (1.0, 3.0):
+            hosts = [Host(0, 10.0, 1, 0, None, kind=Kind(interpreter=slower))]
+            with launch.standing("kind", hosts) as name:
+                outcome = launch.run(name, hosts, command, timeout=60)
+            (rank,) = outcome.ranks
+            assert rank.burst_wall >= 9 * rank.burst_cpu
+            took.append(rank.burst_cpu)
+            said.append(float(outcome.output))
+        assert said == pytest.approx(took, rel=0.2)
+        seen.append((took[1] / took[0], said[1] / said[0]))
+    assert any(least > 2 and most < 4 for least, most in map(sorted, seen)), seen
 
 
 #: Pieces of about 0.4 ms as single bursts, then as many in one burst; prints the typical CPU time of each, us.
@@ -553,20 +558,26 @@ else:
 def test_the_kernels_work_for_the_network_is_not_charged_to_ranks(tmp_path: Path) -> None:
     """It takes a third of a core at 200 Mbit/s; the rest of the tolerance is for caches and timer interrupts.
 
-    One of three runs must be within it, because others that use the computer make the caches colder.
+    One of three runs must be within it and show such work: others that use the computer make the caches colder, or
+    leave less of it to the network.
     """
     command = _command(tmp_path, BESIDE_MESSAGES)
     hosts = [Host(index, 8.0, 1, 0, 25e6) for index in range(5)]
-    longer: list[float] = []
+    seen: list[tuple[float, float]] = []
     with launch.standing("beside", hosts) as name:
-        while len(longer) < 3 and min(longer, default=1.0) > 0.18:
+        while len(seen) < 3 and not any(_is_kept_apart(*each) for each in seen):
             outcome = launch.run(name, hosts, command, timeout=60, rehearsed=False)
-            if outcome.ranks[0].interrupted is None:
+            (rank, *_) = outcome.ranks
+            if rank.interrupted is None:
                 pytest.skip("the kernel does not allow BPF")
-            assert outcome.ranks[0].interrupted > 0.1 * outcome.ranks[0].burst_cpu / 2
             alone, beside = json.loads(outcome.output)
-            longer.append(abs(beside / alone - 1))
-    assert min(longer) <= 0.18
+            seen.append((rank.interrupted / rank.burst_cpu, beside / alone - 1))
+    assert any(_is_kept_apart(*each) for each in seen), seen
+
+
+def _is_kept_apart(interrupted: float, longer: float) -> bool:
+    """Tell whether bursts were interrupted, half of them for a tenth of their time, and are not longer for it."""
+    return interrupted > 0.1 / 2 and abs(longer) <= 0.18
 
 
 @needs_testbed
