@@ -171,11 +171,7 @@ class Pool(Generic[_Task, _Done]):
         # Spawned processes, not forked ones: the caller may have threads (a progress display has).
         context = get_context("spawn")
         theirs, lifeline = context.Pipe(duplex=False)
-        # If a process died before it had read what it is started with, and that filled the pipe, this one would wait
-        # for ever. So the function is in a file.
-        packed = Path(self._opened.enter_context(TemporaryDirectory(prefix="clue-"))) / "function"
-        packed.write_bytes(self._packed())
-        executor = ProcessPoolExecutor(self._workers, context, _begin_process, (packed, theirs))
+        executor = ProcessPoolExecutor(self._workers, context, _begin_process, (self._in_file(), theirs))
 
         # Nobody waits for tasks that are still running when the pool closes.
         self._opened.callback(executor.shutdown)
@@ -193,6 +189,23 @@ class Pool(Generic[_Task, _Done]):
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
         return submit
+
+    def _in_file(self) -> Path:
+        """Return a file of the function that performs tasks, which lasts as long as the workers.
+
+        If a process died before it had read what it is started with, and that filled the pipe, this one would wait for
+        ever. So that is short.
+        """
+        packed = self._packed()
+        try:
+            path = Path(self._opened.enter_context(TemporaryDirectory(prefix="clue-"))) / "function"
+            path.write_bytes(packed)
+        except OSError as error:
+            raise UsageError(
+                f"workers need {-(-len(packed) // (1 << 20))} MB for temporary files (TMPDIR), got: {error.strerror}; "
+                "free some, or use one worker"
+            ) from None
+        return path
 
     def _in_mpi(self) -> _Submit:
         futures = _check_mpi()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +28,8 @@ options: {A: {machine: two-hosts}, B: {machine: wien97-cheap}, C: {machine: wien
 #: A Dask cluster on this computer with two workers, which runs until its standard input is closed.
 CLUSTER = """\
 import sys
+import tempfile
+import time
 from distributed import LocalCluster
 if __name__ == "__main__":
     with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0") as cluster:
@@ -147,3 +151,16 @@ def test_a_script_that_its_workers_would_run_again_is_told_so(tmp_path: Path) ->
     assert first
     assert last.startswith("clue.errors.ReplayError: a process that was to simulate ended at its start")
     assert 'below if __name__ == "__main__":' in last
+
+
+def hold(task: float) -> None:
+    """Take some seconds."""
+    time.sleep(task)
+
+
+def test_a_full_disk_is_named_before_workers_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers read what they do from a temporary file; without room for it, there is an error instead."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    expected = r"^workers need 1 MB for temporary files \(TMPDIR\), got: No such file"
+    with pytest.raises(UsageError, match=expected), Pool(hold, workers=2) as pool:
+        list(pool.perform([0.3] * 20))
