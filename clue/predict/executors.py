@@ -19,6 +19,7 @@ from contextlib import ExitStack, suppress
 from multiprocessing import current_process, get_context, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -245,14 +246,15 @@ def _begin_process(packed: Path, lifeline: Connection) -> None:
     # Ctrl-C ends a worker silently; the waiting process reports the interrupt.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
-    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    threading.Thread(target=_end_with, args=(lifeline, packed.parent), daemon=True).start()
     _begin(packed.read_bytes())
 
 
-def _end_with(lifeline: Connection) -> None:
-    """End this process as soon as its parent closes its end of a pipe, or dies."""
+def _end_with(lifeline: Connection, folder: Path) -> None:
+    """End this process as soon as its parent closes its end of a pipe, or dies, which leaves the folder behind."""
     with suppress(EOFError, OSError):
         lifeline.recv_bytes()
+    rmtree(folder, ignore_errors=True)
     os._exit(1)
 
 
