@@ -191,9 +191,17 @@ def _has_loopback() -> bool:
         return False
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], limits: TimeLimits) -> Ending:
-    """Run a command with its output on standard error; stop it if it exceeds a limit."""
-    with running(command, stdin=standard_input(), stdout=_standard_error(), env=dict(environment)) as process:
+def run(command: Sequence[str], environment: Mapping[str, str], limits: TimeLimits, stdin: int | None = None) -> Ending:
+    """Run a command with its output on standard error; stop it if it exceeds a limit.
+
+    Args:
+        command: Its words.
+        environment: Its environment variables.
+        limits: Limits of its time.
+        stdin: Its standard input, as for :class:`subprocess.Popen`; that of this process if not given.
+    """
+    source = standard_input() if stdin is None else stdin
+    with running(command, stdin=source, stdout=_standard_error(), env=dict(environment)) as process:
         while True:
             try:
                 return Ending(process.wait(limits.pause), seconds=limits.seconds)

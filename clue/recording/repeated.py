@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from clue.files import exchange
+from clue.recording.inputs import repeatable_input
 from clue.recording.launching import Launch, Progress, silent
 from clue.recording.single import check_target, record, rewritten
 from clue.trace import Trace, disturbance
@@ -57,6 +58,8 @@ def record_repeatedly(
 ) -> Repeated:
     """Record a program several times: ``TRACE.clue`` is the least disturbed; the others are ``TRACE.2.clue``, ….
 
+    All of them read the same standard input.
+
     Args:
         program: Path of the script; ``-m`` or ``-c``: the first argument is a module, or code.
         arguments: Its arguments.
@@ -76,13 +79,15 @@ def record_repeatedly(
     for each in targets:
         check_target(each)
     made: list[Path] = []
-    for number, each in enumerate(targets, 1):
-        turn = "" if repeats == 1 or not (repeats or made) else f" ({number} of {len(targets)})"
-        progress(f"recording {launch.name} on {count_of(ranks)}{turn}")
-        trace = record(program, arguments, ranks, each, mpiexec=mpiexec, limit=limit)
-        made.append(each)
-        if repeats is None and seconds(trace) >= SHORT:
-            break
+    with repeatable_input(len(targets)) as next_input:
+        for number, each in enumerate(targets, 1):
+            turn = "" if repeats == 1 or not (repeats or made) else f" ({number} of {len(targets)})"
+            progress(f"recording {launch.name} on {count_of(ranks)}{turn}")
+            with next_input() as stdin:
+                trace = record(program, arguments, ranks, each, mpiexec=mpiexec, limit=limit, stdin=stdin)
+            made.append(each)
+            if repeats is None and seconds(trace) >= SHORT:
+                break
     chosen = _chosen(list(map(Trace.open, made)))
     if made[chosen] != target:
         exchange(target, made[chosen])

@@ -41,6 +41,7 @@ def record(
     mpiexec: Sequence[str] | None = None,
     timeout: float | None = None,
     limit: float | None = None,
+    stdin: int | None = None,
     progress: Progress = silent,
 ) -> Trace:
     """Run a program on ``ranks`` ranks, record it, and return its trace.
@@ -56,6 +57,8 @@ def record(
         mpiexec: Words of the command that starts MPI programs, including options; found automatically if not given.
         timeout: Seconds after which the program is stopped, or ``None``.
         limit: Seconds without the end of an MPI call on any rank after which it is stopped, or ``None``.
+        stdin: Standard input of the program, as for :class:`subprocess.Popen`; that of this process, unless it is a
+            terminal, if not given.
         progress: Callback for progress.
 
     Raises:
@@ -68,20 +71,22 @@ def record(
     check_target(target)
     progress(f"recording {launch.name} on {count_of(launch.ranks)}")
     if not (target / HEAD).exists():
-        return _recorded(launch, target, mpiexec, TimeLimits(timeout, limit, lambda: signs_of_life(target)))
+        return _recorded(launch, target, mpiexec, TimeLimits(timeout, limit, lambda: signs_of_life(target)), stdin)
     try:
         with drafts(target) as (draft,):
             limits = TimeLimits(timeout, limit, lambda: signs_of_life(draft))
-            trace = _recorded(launch, draft, mpiexec, limits)
+            trace = _recorded(launch, draft, mpiexec, limits, stdin)
     except RecordError as error:
         faults = [fault.replace(str(draft), str(target)) for fault in error.faults]
         raise RecordError([*faults[:-1], f"{faults[-1]}: the earlier recording is kept"], error.refused) from None
     return replace(trace, path=target)
 
 
-def _recorded(launch: Launch, target: Path, mpiexec: Sequence[str] | None, limits: TimeLimits) -> Trace:
+def _recorded(
+    launch: Launch, target: Path, mpiexec: Sequence[str] | None, limits: TimeLimits, stdin: int | None
+) -> Trace:
     before = _identity(target)
-    ending = run(command_of(launch, target, mpiexec), environment_of(os.environ, mpiexec), limits)
+    ending = run(command_of(launch, target, mpiexec), environment_of(os.environ, mpiexec), limits, stdin)
     if _identity(target) == before:
         raise RecordError(_never_recorded(launch, ending), _is_refusal(ending, target))
     return _trace(launch, target, ending)

@@ -1,0 +1,60 @@
+"""The standard input of a program that is recorded several times: each recording reads all of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TypeAlias
+
+from clue.children import running, standard_input
+
+#: A standard input for one recording: a file descriptor as for :class:`subprocess.Popen`, or ``None`` for this
+#: process's own.
+Input: TypeAlias = AbstractContextManager[int | None]
+
+
+@contextmanager
+def repeatable_input(times: int) -> Iterator[Callable[[], Input]]:
+    """Yield a function that returns the standard input for the next recording, with all that the first one could read.
+
+    A file is read from the same place again. What comes through a pipe is kept while the first recording reads it: it
+    need not have ended by then, as recordings of programs that read nothing do not wait for it.
+
+    Args:
+        times: Number of recordings.
+    """
+    own = standard_input()
+    kind = 0 if own is not None or times == 1 else os.fstat(0).st_mode
+    if stat.S_ISREG(kind):
+        begin = os.lseek(0, 0, os.SEEK_CUR)
+        yield lambda: _reread(begin)
+    elif stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
+        with tempfile.TemporaryDirectory(prefix="clue-input-") as folder:
+            kept = Path(folder) / "input"
+            yield lambda: _read(kept) if kept.exists() else _keeping(kept)
+    else:
+        yield lambda: nullcontext(own)
+
+
+def _reread(begin: int) -> Input:
+    os.lseek(0, begin, os.SEEK_SET)
+    return nullcontext(None)
+
+
+@contextmanager
+def _keeping(kept: Path) -> Iterator[int]:
+    kept.touch()
+    with running(["tee", str(kept)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        yield process.stdout.fileno()
+
+
+@contextmanager
+def _read(kept: Path) -> Iterator[int]:
+    with kept.open("rb") as file:
+        yield file.fileno()

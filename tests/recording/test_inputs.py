@@ -1,0 +1,62 @@
+"""The standard input of several recordings of one program."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from clue.children import running
+from clue.recording.inputs import repeatable_input
+
+READS = (sys.executable, "-S", "-c", "import sys; sys.stdout.write(sys.stdin.readline())")
+
+
+@contextmanager
+def standard_input_from(descriptor: int) -> Iterator[None]:
+    """Let this process have another standard input."""
+    own = os.dup(0)
+    os.dup2(descriptor, 0)
+    try:
+        yield
+    finally:
+        os.dup2(own, 0)
+        os.close(own)
+
+
+def lines_read(times: int) -> list[str]:
+    """Return the line that a program reads in each of several runs."""
+    found = []
+    with repeatable_input(times) as next_input:
+        for _ in range(times):
+            with next_input() as stdin, running(READS, stdin=stdin, stdout=subprocess.PIPE) as process:
+                found.append(process.communicate(timeout=30)[0].decode())
+    return found
+
+
+def test_each_recording_reads_a_file_from_the_same_place(tmp_path: Path) -> None:
+    """Every run reads the second line of a file, whose first line was read before."""
+    path = tmp_path / "input"
+    path.write_text("read before\n100\n")
+    with path.open("rb", buffering=0) as file:
+        file.seek(len("read before\n"))
+        with standard_input_from(file.fileno()):
+            assert lines_read(3) == ["100\n"] * 3
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_each_recording_reads_what_came_through_a_pipe(times: int) -> None:
+    """Every run reads the line in a pipe; nobody waits for the end of the pipe."""
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, b"100\n")
+        with standard_input_from(reader):
+            assert lines_read(times) == ["100\n"] * times
+    finally:
+        os.close(reader)
+        os.close(writer)
