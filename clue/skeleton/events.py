@@ -8,6 +8,7 @@ what it waits for, and the k-th receive of a channel still takes its k-th send.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -171,13 +172,17 @@ def _refused(trace: Trace) -> Iterator[str]:
     between = np.array([each.remote is not None for each in head.communicators], np.bool_)
     talks = ops.are(*SENDS, *RECEIVES, Op.PROBE, *COLLECTIVES)
     rows = np.flatnonzero(ops.are(Op.SPAWN, Op.OTHER) | talks & ((ops.flags & Flag.INTER != 0) | between[ops.comm]))
-    pairs, counts = np.unique(np.stack([ops.call[rows], ops.site[rows]]), axis=1, return_counts=True)
-    for (call, site), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
+    alone = ops.are(Op.SPAWN, Op.OTHER)
+    # Sites are told apart by all callers, but named by the innermost line.
+    found: Counter[str] = Counter()
+    keys, counts = np.unique(np.stack([ops.call[rows], ops.site[rows], alone[rows]]), axis=1, return_counts=True)
+    for (call, site, by_itself), count in zip(keys.T.tolist(), counts.tolist(), strict=True):
         where = f" at {head.sites[site].name}" if head.sites[site].name else ""
-        row = rows[(ops.call[rows] == call) & (ops.site[rows] == site)][0]
-        why = "" if ops.are(Op.SPAWN, Op.OTHER)[row] else " between the groups of an intercommunicator"
+        why = "" if by_itself else " between the groups of an intercommunicator"
+        found[f"{head.calls[call]}{where}{why}"] += count
+    for what, count in found.items():
         times = f" ({count:,} times)" if count > 1 else ""
-        yield f"{trace.name}: calls must be such as a skeleton can repeat, got {head.calls[call]}{where}{why}{times}"
+        yield f"{trace.name}: calls must be such as a skeleton can repeat, got {what}{times}"
 
 
 def _caveats(trace: Trace, lonely: int) -> Iterator[Caveat]:

@@ -13,6 +13,7 @@ from clue.errors import SkeletonError
 from clue.kernel import simulate
 from clue.skeleton.events import NONE, Events, Integers, Mask
 from clue.trace import ANY, NO_REQUEST, PROC_NULL, Flag, Op, Trace, TraceBuilder
+from clue.trace.sites import Frame, Site
 from tests.kernel.cases import machine
 from tests.properties import examples
 from tests.skeleton.programs import repeatable, site
@@ -177,6 +178,22 @@ def test_all_calls_that_no_skeleton_repeats_are_named_at_once() -> None:
         f"{must} Intracomm.Spawn at sweep.py:7",
         f"{must} Win.Put at sweep.py:7",
     ]
+
+
+def test_a_line_that_is_reached_in_several_ways_is_named_once() -> None:
+    """Calls of one line that have several call paths are one fault, with their total."""
+    built = TraceBuilder(1, "worker.py")
+    own = built[0]
+    for caller, count in ((20, 2), (30, 3)):
+        inner = Frame("sweep.py", "put", 5, 0)
+        own.at(Site((Frame("sweep.py", "main", caller, 0), inner)))
+        for _ in range(count):
+            own.add(Op.OTHER, call="Win.Put")
+    with pytest.raises(SkeletonError) as raised:
+        Events.of(built.build())
+    assert raised.value.faults == (
+        "worker.py: calls must be such as a skeleton can repeat, got Win.Put at sweep.py:5 (5 times)",
+    )
 
 
 @given(seed=st.integers(0, 2**32), share=st.floats(0, 1))
