@@ -173,16 +173,18 @@ class DeadlockError(ReplayError):
 
     Args:
         blocked: The unfinished ranks, in rank order.
+        notes: Notes on the recording, which may be the reason.
     """
 
     exit_status = 3
 
-    def __init__(self, blocked: Sequence[Blocked]) -> None:
-        self.blocked = tuple(blocked)
+    def __init__(self, blocked: Sequence[Blocked], notes: Sequence[str] = ()) -> None:
+        self.blocked, self.notes = tuple(blocked), tuple(notes)
         shown = [f"rank {b.rank} at {b.time:.9g} s waits for {b.waits_for}" for b in self.blocked[:16]]
         if len(self.blocked) > len(shown):
             shown.append(f"and {len(self.blocked) - len(shown)} more ranks")
+        shown += [f"note on its recording: {note}" for note in self.notes]
         super().__init__("the simulated program deadlocks: " + "; ".join(shown))
 
-    def __reduce__(self) -> tuple[type[DeadlockError], tuple[tuple[Blocked, ...]]]:
-        return DeadlockError, (self.blocked,)  # so that it can come from another process
+    def __reduce__(self) -> tuple[type[DeadlockError], tuple[tuple[Blocked, ...], tuple[str, ...]]]:
+        return DeadlockError, (self.blocked, self.notes)  # so that it can come from another process

@@ -273,7 +273,8 @@ class Session:
             notes.append(f"of call paths of more than {DEEPEST} functions the innermost are kept")
         if len(recorder.last) > 1:
             notes.append(
-                f"{len(recorder.last)} threads called MPI: their calls are replayed one after the other, as they ended"
+                f"{len(recorder.last)} threads called MPI: their calls are replayed one after the other, "
+                "as they ended: a replay or a skeleton may wait for ever"
             )
         whole = time.process_time()
         apart = whole - recorder.seen()

@@ -114,7 +114,10 @@ def construct(
         *events.caveats,
         *times.caveats,
         # The time of the application is that of its recording, so a disturbance makes it too long.
-        *(note_of_recording(trace.name, each) for each in disturbance.about(trace.head.rank_heads)),
+        *(
+            note_of_recording(trace.name, each)
+            for each in dict.fromkeys((*disturbance.about(trace.head.rank_heads), *trace.head.notes))
+        ),
         *_unlike(trace, clusters.threshold, signature, wanted),
         *_shrunk(trace, short),
         *_too_short(trace, dominant, times.application, good),
@@ -190,7 +193,7 @@ def _digits(*told: object) -> str:
 def _told(short: Trace, trace: Trace, scale: float, caveats: tuple[Caveat, ...]) -> Trace:
     """Return the short program with a header that describes it."""
     note = f"a skeleton of {trace.name}: the application takes {scale:.6g} times as long"
-    notes = dict.fromkeys((note, *(each.said for each in caveats), *trace.head.notes))
+    notes = dict.fromkeys((note, *(each.said for each in caveats)))
     return replace(short, path=None, head=replace(short.head, notes=tuple(notes)))
 
 

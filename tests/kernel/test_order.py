@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -32,6 +35,18 @@ def test_deadlock_names_who_waits_for_what_and_when() -> None:
         0.0,
         "send to rank 0, tag 5, on communicator 0",
     )
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+def test_a_deadlock_states_the_notes_on_the_recording(engine: str) -> None:
+    """What was noted about the recording may be why its replay deadlocks; other processes are told the same."""
+    trace = TraceBuilder(1)
+    trace[0].recv(0)
+    built = trace.build()
+    noted = replace(built, head=replace(built.head, notes=("2 threads called MPI",)))
+    with pytest.raises(DeadlockError, match=r"note on its recording: 2 threads called MPI$") as caught:
+        simulate(noted, machine(), engine=engine)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_deadlock_by_rendezvous_depends_on_the_eager_limit() -> None:

@@ -37,6 +37,14 @@ def test_seconds_say_the_scale() -> None:
     assert short.trace.head.notes[0] == "a skeleton of loop.py: the application takes 50 times as long"
 
 
+def test_notes_on_the_recording_are_caveats_of_its_skeleton() -> None:
+    """What was noted when the application was recorded holds for its skeleton, too, and is said once."""
+    noted = "2 threads called MPI: their calls are replayed one after the other"
+    short = construct(replace(TRACE, head=replace(TRACE.head, notes=(noted,))), seconds=10)
+    assert [each.said for each in short.caveats] == [noted]
+    assert short.trace.head.notes[1:] == (noted,)
+
+
 def test_the_shortest_good_skeleton_has_one_iteration_of_the_dominant_sequence() -> None:
     """The shortest good skeleton has one of the 400 iterations, so it takes 500 s / 400 = 1.25 s."""
     short = construct(TRACE, shortest=True)

@@ -86,7 +86,7 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
     )
     check(status, program, machine, instances)
     if figures.stuck:
-        raise DeadlockError([_blocked(program, figures, rank) for rank in figures.stuck])
+        raise DeadlockError([_blocked(program, figures, rank) for rank in figures.stuck], program.notes)
     return figures.as_replay(_count_wildcards(program, wild, rows, figures.seen), plan.left_over * instances, seen)
 
 

@@ -57,7 +57,7 @@ def replay_loops(  # noqa: PLR0917 - the arguments of every engine, and who is t
     figures, status = replayed(plan, tables, np.zeros(0, np.int64), seen, LOOPED.load().clue_replay_loops, tell)
     check(status, program, machine, instances)
     if figures.stuck:
-        raise DeadlockError([_blocked(program, figures, rank) for rank in figures.stuck])
+        raise DeadlockError([_blocked(program, figures, rank) for rank in figures.stuck], program.notes)
     return figures.as_replay((0, 0), seen.left_over, seen)
 
 

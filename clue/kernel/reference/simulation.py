@@ -59,7 +59,7 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
     running.env.run()
     blocked = [Blocked(each.number, each.clock, each.waits_for()) for each in ranks if not each.finished]
     if blocked:
-        raise DeadlockError(blocked)
+        raise DeadlockError(blocked, program.notes)
     if times is not None:
         seen.calls = times.calls([copy.mailboxes for copy in copies])
     counts = [count_wildcards(each.seen()) for each in ranks if each.received]
