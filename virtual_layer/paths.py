@@ -30,6 +30,9 @@ LIBRARY = "VIRTUAL_LAYER_PATHS"
 #: Python's own function that calls the program's main module.
 _RUNS = runpy._run_code.__code__  # type: ignore[attr-defined]
 
+#: The main module of this process until that of the program begins.
+_LAYER = "virtual_layer.__main__"
+
 #: By position in a function: the function, the steps further out (none: the path ends here), and the path's site. Of
 #: several functions with the same position, all but the first have the key (number of the function, position).
 _Steps = dict[Any, tuple[CodeType, Any, int]]
@@ -65,10 +68,25 @@ class CallPaths:
         self._places: list[tuple[_Place, ...]] = [()]
         self._counted: dict[str, bool] = {}
         self._left_out = (*filter(None, [binding]), *TOOLS)
-        self._beside, self._home = _folders(sys.modules["__main__"], folder)
+        self._found = False
+        self._beside, self._home = _folders(None, folder)
+        self._find_program()
+
+    def _find_program(self) -> None:
+        """Find the folders of the program's main module, once there is one.
+
+        A package that is run by ``-m`` is imported, and may import MPI, before its main module begins.
+        """
+        main = sys.modules["__main__"]
+        if getattr(getattr(main, "__spec__", None), "name", "") != _LAYER:
+            self._found = True
+            self._beside, self._home = _folders(main, self._folder)
+            self._counted.clear()
 
     def add(self, frame: FrameType | None) -> int:
         """Return the number of the path of a frame, which may be new; 0 if there is no room."""
+        if not self._found:
+            self._find_program()
         path: list[tuple[FrameType, bool]] = []
         while frame is not None and len(path) < DEEPEST:
             path.append((frame, self._counts(frame)))

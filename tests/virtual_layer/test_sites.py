@@ -334,3 +334,17 @@ def test_a_frame_says_where_it_is(here: CallPaths, tmp_path: Path) -> None:
     number = cls().f(lambda: here.add(sys._getframe(1)))  # type: ignore[attr-defined]
     (frame,) = _frames(here, number, "a.py")
     assert frame == Frame("a.py", "A.f" if QUALIFIED else "f", 4, frame.at, (3,)) and frame.at > 0
+
+
+def test_a_package_that_imports_mpi_before_its_main_module_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sites of a package run by ``-m`` have its own frames, with files relative to the folder that contains it."""
+    package = tmp_path / "solver"
+    package.mkdir()
+    (package / "__init__.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
+    (package / "__main__.py").write_text("from solver import MPI\n\nMPI.COMM_WORLD.Bcast(bytearray(8))\n")
+    monkeypatch.chdir(tmp_path)
+    trace = record(Path("-m"), ["solver"], 1, tmp_path / "solver.clue")
+    frames = {(each.file, each.line) for site in trace.head.sites for each in site.frames}
+    assert frames == {("solver/__init__.py", 2), ("solver/__main__.py", 3)}
