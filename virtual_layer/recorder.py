@@ -23,16 +23,13 @@ from virtual_layer.pickles import Pickles
 from virtual_layer.probe import Probe
 from virtual_layer.requests import RecordedRequest, Requests
 from virtual_layer.rows import WINDOW, ExtraFile, RowFile
+from virtual_layer.settings import is_on
 from virtual_layer.telling import tell
 
 _PACK, _SIZE = ROW.pack_into, ROW.size
 _CONTINUED = int(Flag.CONTINUED)
 #: Whether a call that cannot be read is an error; set by tests of the layer itself.
 STRICT = "VIRTUAL_LAYER_STRICT" in os.environ
-
-
-def _settings(mpi: Any) -> Any:
-    return sys.modules[mpi.__name__.rpartition(".")[0]].rc
 
 
 class Recorder:
@@ -101,7 +98,7 @@ class Recorder:
         self.worlds: list[str] = []
         self.faults = 0
         self.floor = 0
-        self.fast_reduce = bool(getattr(_settings(mpi), "fast_reduce", True))
+        self.fast_reduce = is_on(sys.modules[mpi.__name__.rpartition(".")[0]], "fast_reduce")
         self.spawn_folder = stem.parent
         self.on_abort: Callable[[str], None] = lambda _why: None
         self.regions: dict[str, int] = {"": 0}

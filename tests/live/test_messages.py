@@ -271,6 +271,12 @@ assert MPI.Is_initialized() and MPI.COMM_WORLD.size == 2
     run(tmp_path, text, 2)
 
 
+def test_a_program_may_delete_the_settings(tmp_path: Path) -> None:
+    """Without ``mpi4py.rc``, the defaults hold: MPI is initialised by the import, and objects are reduced fast."""
+    deleted = "import mpi4py, sys\ndel mpi4py.rc, sys.modules['mpi4py.rc']\n"
+    run(tmp_path, f"{deleted}from mpi4py import MPI\nassert MPI.Is_initialized()\nMPI.COMM_WORLD.allreduce(1)", 2)
+
+
 @pytest.mark.parametrize("begin", ["from mpi4py import MPI", "MPI.Init()", "MPI.Init_thread()"])
 def test_time_before_mpi_does_not_count(tmp_path: Path, begin: str) -> None:
     """As in a recording, a rank's first burst begins when MPI is initialised, and not with Python and its imports."""

@@ -171,6 +171,13 @@ def test_late_initialisation(recorded: Recorded) -> None:
     assert [row.call for row in calls(trace, 1)] == ["Barrier", "Finalize"]
 
 
+def test_without_settings(recorded: Recorded) -> None:
+    """A program that deletes mpi4py's settings is recorded: the defaults hold."""
+    deleted = "import mpi4py, sys\ndel mpi4py.rc, sys.modules['mpi4py.rc']\n"
+    trace = recorded("MPI.COMM_WORLD.allreduce(1)", preamble=f"{deleted}from mpi4py import MPI\n")
+    assert {row.call for row in calls(trace, 1)} == {"allreduce"}
+
+
 def test_what_is_not_modelled_is_named(recorded: Recorded) -> None:
     """One-sided and file operations are recorded with name and time only; packing is recorded with its bytes."""
     trace = recorded("""

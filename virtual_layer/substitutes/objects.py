@@ -7,11 +7,13 @@ order of ranks; with ``mpi4py.rc.fast_reduce`` off it is a gather, and a scatter
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import PROC_NULL, Flag, Op
 from virtual_layer.meaning.objects import SIZE
+from virtual_layer.settings import is_on
 from virtual_layer.substitutes.contributions import Contribution, ask, place_of, say
 from virtual_layer.substitutes.factories import Factory, of_several
 from virtual_layer.substitutes.meeting import alone, meeting, private
@@ -263,9 +265,7 @@ def _operation(layer: Layer, op: Any) -> Operation:
 
 
 def _fast(layer: Layer) -> bool:
-    from mpi4py import rc  # noqa: PLC0415 - mpi4py may be missing where this module is only inspected
-
-    return bool(rc.fast_reduce)
+    return is_on(sys.modules["mpi4py"], "fast_reduce")
 
 
 def _reduce(layer: Layer, comm: LiveComm, sendobj: Any, op: Any = None, root: int = 0) -> Any:

@@ -22,6 +22,7 @@ from clue.trace.calls import WHERE, WHERE_SIGNAL, LiveOp
 from clue.trace.wire import Channel
 from virtual_layer import programs, regions
 from virtual_layer.compatibility import add_hint
+from virtual_layer.settings import is_on
 from virtual_layer.substitutes import below, clock
 from virtual_layer.substitutes.arena import Arena
 from virtual_layer.substitutes.layer import Layer
@@ -118,7 +119,7 @@ def _import_anew(layer: Layer) -> None:
 
     del sys.modules["mpi4py.MPI"], mpi4py.MPI
     layer.initialised = False
-    sys.meta_path.insert(0, _Reimport(layer, lambda: bool(mpi4py.rc.initialize)))
+    sys.meta_path.insert(0, _Reimport(layer, lambda: is_on(mpi4py, "initialize")))
 
 
 class _Reimport(MetaPathFinder, Loader):
