@@ -67,7 +67,7 @@ class InLoops:
             RefusedError: If the recordings do not determine the program at this size and number of ranks.
         """
         generator = Generator(self.inferred.program, self.size, self.ranks)
-        made = structure.blocks(generator, self.stretches)
+        made = structure.in_blocks(generator, self.stretches)
         self.inferred.check(generator)
         assert made is not None
         return made, tuple(dict.fromkeys(generator.remarks))

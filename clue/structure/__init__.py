@@ -22,13 +22,19 @@
     samples     the local size that explains the differences between bursts
 """
 
-from clue.structure.blocks import Blocks, Stretch, Varying, blocks, count_ops, looks_at_iteration, stretches
-from clue.structure.deciding import decided
-from clue.structure.generate import Columns, Generator
-from clue.structure.graph import Graph, Kind, Node, examples_of
-from clue.structure.program import Learner, PartRules, Refusal, Structure
-from clue.structure.samples import LocalSize, local_size
-from clue.structure.table import Example, Tables
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clue.structure.blocks import Blocks, Stretch, Varying, count_ops, in_blocks, looks_at_iteration, stretches
+    from clue.structure.deciding import decided
+    from clue.structure.generate import Columns, Generator
+    from clue.structure.graph import Graph, Kind, Node, examples_of
+    from clue.structure.program import Learner, PartRules, Refusal, Structure
+    from clue.structure.samples import LocalSize, local_size
+    from clue.structure.table import Example, Tables
 
 __all__ = [
     "Blocks",
@@ -46,11 +52,29 @@ __all__ = [
     "Structure",
     "Tables",
     "Varying",
-    "blocks",
     "count_ops",
     "decided",
     "examples_of",
+    "in_blocks",
     "local_size",
     "looks_at_iteration",
     "stretches",
 ]
+
+# A replay needs only the loops around calls; rules import models.
+_HOMES = {
+    "blocks": ("Blocks", "Stretch", "Varying", "count_ops", "in_blocks", "looks_at_iteration", "stretches"),
+    "deciding": ("decided",),
+    "generate": ("Columns", "Generator"),
+    "graph": ("Graph", "Kind", "Node", "examples_of"),
+    "program": ("Learner", "PartRules", "Refusal", "Structure"),
+    "samples": ("LocalSize", "local_size"),
+    "table": ("Example", "Tables"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"clue.structure.{_HOME[name]}"), name)

@@ -179,7 +179,7 @@ def _varies(rule: Rule) -> bool:
     return looks_at_iteration(atoms) or any(_varies(case) for case in (rule.then, rule.other) if case is not None)
 
 
-def blocks(generator: Generator, found: Sequence[Stretch]) -> Blocks | None:
+def in_blocks(generator: Generator, found: Sequence[Stretch]) -> Blocks | None:
     """Return the blocks of stretches of a program; ``None`` if parts are refused, which are then in the generator."""
     made = [(stretch, generator.make_stretch(stretch.parts, stretch.iteration)) for stretch in found]
     if generator.refusals:
