@@ -119,6 +119,24 @@ def test_machines_may_differ_in_which_ranks_share_nodes() -> None:
     assert len(set(seconds.tolist())) == 3  # two nodes; four nodes; one
 
 
+@pytest.mark.parametrize("changes", [False, True])
+def test_threads_may_replay_one_program_on_nodes_shared_differently(changes: bool) -> None:
+    """Each placement lowers the 200 allreduces anew, in four threads at once; makespans are those of one thread."""
+    builder = TraceBuilder(6)
+    for i in range(200):
+        for rank in builder:
+            rank.compute(1e-5)
+            rank.collective(Op.ALLREDUCE, 16 + 8 * i)
+    trace = builder.build()
+    random = Random(1)
+    shared = {1: 1.0, 2: 1.5, 100: 3.0}
+    later = ((0.5, machine(6, contention=shared, performance_factor=2.0)),) if changes else ()
+    on = machine(6, contention=shared, changes=later)
+    candidates = [Candidate(on, Placement(tuple(random.randrange(6) for _ in range(6)))) for _ in range(16)]
+    alone = [makespans(compile_program(trace), [each], engine="fast")[0] for each in candidates]
+    assert makespans(compile_program(trace), candidates, engine="fast", workers=4).tolist() == alone
+
+
 def test_bursts_may_differ_by_lane() -> None:
     """Bursts of 1, 2 or 3 s on machines of factor 2 share a tape with the program's own 1 s."""
     program = compile_program(exchange(2000))

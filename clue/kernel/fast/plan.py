@@ -8,6 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
+from threading import Lock
 from typing import TypeVar
 from weakref import finalize
 
@@ -187,6 +188,9 @@ class Plan:
         program: The program.
         loops: How often its parts are repeated, if not once.
 
+    Attributes:
+        lock: To be held while a machine is tabulated, which may add templates and sizes: threads share a plan.
+
     Raises:
         NotCoveredError: If the fast engine cannot replay it.
         NoLibraryError: If there is no compiled engine.
@@ -194,6 +198,7 @@ class Plan:
 
     def __init__(self, program: Program, loops: LoopsLayout | None = None) -> None:
         self.program = program
+        self.lock = Lock()
         self._loops = loops
         self._origin: Plan | None = None
         self._contexts, comm_context = np.unique(np.array(program.contexts), return_inverse=True)
@@ -356,7 +361,8 @@ class Plan:
         for i, (which, _) in enumerate(self._calls):
             each = self._distinct[which]
             if not isinstance(each, Collective):
-                template = self._built[self._numbered([(each, ())])[0]]
+                with self.lock:
+                    template = self._built[self._numbered([(each, ())])[0]]
                 left += (template.slots - len(template.receive_peers)) * int((self._which == i).sum())
         return left
 

@@ -154,7 +154,8 @@ def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[Choices, i
     groups: dict[tuple[Choices, int, bool, bool], list[int]] = {}
     for i, each in enumerate(candidates):
         network = each.machine.network
-        choices = plan.choices(network, plan.sharing(each.placement))
+        with plan.lock:
+            choices = plan.choices(network, plan.sharing(each.placement))
         key = choices, each.instances, each.bursts is None, network.states_overheads
         groups.setdefault(key, []).append(i)
     return groups

@@ -45,6 +45,11 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
         placement: Node of each rank of all instances.
         instances: Copies of the program.
     """
+    with plan.lock:
+        return _tables_of(plan, machine, placement, instances)
+
+
+def _tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int) -> MachineLayout:
     choices = plan.choices(machine.network, plan.sharing(placement))
     costs = Costs(machine, placement, plan.program.regions, plan.program.host_speeds)
     layout, occupied = _tabulated(plan, choices, costs, instances)
@@ -88,7 +93,8 @@ def uncoupled_tables_of(
         instances: Copies of the program.
     """
     program = plan.program
-    return _tabulated(plan, choices, Costs(machine, placement, program.regions, program.host_speeds), instances)[0]
+    with plan.lock:
+        return _tabulated(plan, choices, Costs(machine, placement, program.regions, program.host_speeds), instances)[0]
 
 
 def _tabulated(plan: Plan, choices: Choices, costs: Costs, instances: int) -> tuple[MachineLayout, list[_Occupied]]:
