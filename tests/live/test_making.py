@@ -312,3 +312,24 @@ def test_numbers_may_be_those_of_numpy_under_real_mpi(tmp_path: Path) -> None:
     command = [find_mpiexec(), "-n", "4", sys.executable, str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_errors_of_too_many_places_name_the_programs_ranks(live: Live) -> None:
+    """The real communicator behind a rank's has one process; errors name the number that the program knows."""
+    check(
+        live,
+        """
+        def wrong(call):
+            try:
+                call()
+            except MPI.Exception as error:
+                return error.Get_error_class(), str(error)
+        why = "places of a topology must be at most as many as processes of its communicator, 4, got 9"
+        expected = MPI.ERR_ARG, f"{MPI.Get_error_string(MPI.ERR_ARG)}: {why}"
+        for _ in range(2):
+            assert wrong(lambda: comm.Create_cart([3, 3])) == expected
+            assert wrong(lambda: comm.Cart_map([3, 3])) == expected
+            assert wrong(lambda: comm.Create_graph([1] * 9, [0])) == expected
+        """,
+        4,
+    )

@@ -55,6 +55,7 @@ class Layer(RealMPI):
         self.duties: list[Callable[[], None]] = []
         self._made: dict[Callable[[Layer], Any], Any] = {}
         self._node = -1
+        self._codes: dict[tuple[int, str], int] = {}
         self.objects, self.sockets = Objects(), Sockets()
 
     def begin(self, world_key: str, world: Sequence[int], parent: Any) -> None:
@@ -88,6 +89,19 @@ class Layer(RealMPI):
         """Return the next serial number, from 0, for ``shared``: all ranks that share it get the same numbers."""
         serial = self._serials[shared] = self._serials.get(shared, -1) + 1
         return serial
+
+    def error(self, kind: int, why: str) -> Exception:
+        """Return an exception of MPI with an error code of its own.
+
+        Args:
+            kind: Its error class.
+            why: What is wrong, for its text.
+        """
+        code = self._codes.get((kind, why))
+        if code is None:
+            code = self._codes[kind, why] = self.mpi.Add_error_code(kind)
+            self.mpi.Add_error_string(code, f"{self.mpi.Get_error_string(kind)}: {why}")
+        return cast(Exception, self.mpi.Exception(code))
 
     # -- communicators ------------------------------------------------------------------------------------
 

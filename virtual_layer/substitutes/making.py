@@ -15,7 +15,7 @@ from virtual_layer.communicators import derive_key
 from virtual_layer.substitutes.factories import Factory, of_comm, of_layer
 from virtual_layer.substitutes.meeting import alone, meeting
 from virtual_layer.substitutes.shapes import Adjacency, Grid, Shape, adjacency, edges_of
-from virtual_layer.substitutes.topologies import as_graph, as_grid
+from virtual_layer.substitutes.topologies import as_graph, as_grid, check_places
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
@@ -184,8 +184,7 @@ def _create_cart(
     layer: Layer, original: Any, self: Any, parent: LiveComm, dims: Any, periods: Any = None, reorder: bool = False
 ) -> Any:
     grid = as_grid(layer.mpi, dims, periods)
-    if grid.size > len(parent.group):
-        return original(self, dims, periods, reorder)  # which raises the error
+    check_places(layer, parent, grid.size)
     agree(layer, parent)
     among = parent.rank < grid.size
     real = original(self, [1] * len(grid.dims), list(grid.periods)) if among else layer.mpi.Cartcomm()
@@ -196,8 +195,7 @@ def _create_graph(
     layer: Layer, original: Any, self: Any, parent: LiveComm, index: Any, edges: Any, reorder: bool = False
 ) -> Any:
     graph = as_graph(index, edges)
-    if graph.size > len(parent.group):
-        return original(self, index, edges, reorder)
+    check_places(layer, parent, graph.size)
     agree(layer, parent)
     among = parent.rank < graph.size
     real = original(self, [1], [0]) if among else layer.mpi.Graphcomm()

@@ -13,6 +13,7 @@ from virtual_layer.substitutes.factories import Factory, of_comm, of_layer
 from virtual_layer.substitutes.shapes import Adjacency, Graph, Grid
 
 if TYPE_CHECKING:
+    from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
 
@@ -38,6 +39,18 @@ def as_graph(index: Sequence[int], edges: Sequence[int]) -> Graph:
     if index and index[0] == 0 and index[-1] == len(edges):
         index = index[1:]
     return Graph(tuple(index), tuple(edges))
+
+
+def check_places(layer: Layer, comm: LiveComm, places: int) -> None:
+    """Check that a topology has a process for each of its places.
+
+    Raises:
+        MPI.Exception: If it has not.
+    """
+    size = len(comm.group)
+    if places > size:
+        text = f"places of a topology must be at most as many as processes of its communicator, {size}, got {places}"
+        raise layer.error(layer.mpi.ERR_ARG, text)
 
 
 def _query(answer: Callable[..., Any]) -> Factory:
@@ -109,8 +122,7 @@ def _map(size_of: Callable[..., int]) -> Factory:
 
     def call(layer: Layer, self: Any, *args: Any, **kwargs: Any) -> int:
         comm, size = layer.comm_of(self), size_of(layer.mpi, *args, **kwargs)
-        if size > len(comm.group):
-            raise layer.mpi.Exception(layer.mpi.ERR_ARG)
+        check_places(layer, comm, size)
         return comm.rank if comm.rank < size else int(layer.mpi.UNDEFINED)
 
     return of_layer(call)
