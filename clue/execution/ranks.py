@@ -142,6 +142,10 @@ class WatchedSource:
         """Let the virtual layer of the waiting program serve another rank's request."""
         return self._source.serve(origin, serial, payload)
 
+    def threads(self) -> int:
+        """Return how many threads of Python the waiting program has."""
+        return self._source.threads()
+
     def _check_end(self, call: Call) -> None:
         if call.op == LiveOp.RAISED:
             raise self._fault(_in_a_line(str(call.payload)))

@@ -65,3 +65,9 @@ class ProcessSource:
         """Let the virtual layer of the sleeping program serve another rank's request."""
         self._channel.send((True, (origin, serial, payload)))
         return self._channel.receive()
+
+    def threads(self) -> int:
+        """Return how many threads of Python the process has, which waits in one of them for an answer."""
+        self._channel.send((True, None))
+        threads: int = self._channel.receive()
+        return threads

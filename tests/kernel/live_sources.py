@@ -38,6 +38,10 @@ class Scripted:
         assert self._serve is not None
         return self._serve(origin, request, payload)
 
+    def threads(self) -> int:
+        """Return 1: a generator has no threads."""
+        return 1
+
 
 def world(ranks: int) -> Call:
     """Return the announcement of a world of this many ranks."""

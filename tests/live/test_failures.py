@@ -81,6 +81,27 @@ def test_a_deadlock_says_who_waits_where(live: Live) -> None:
     assert "rank 0 at" in ended.err
     assert "prog.py:5" in ended.err
     assert "prog.py:7" in ended.err
+    assert "thread" not in ended.err
+
+
+def test_a_deadlock_says_which_rank_has_other_threads(live: Live) -> None:
+    """A rank's thread waits for a message that another thread of it would send: while one waits, none can call MPI."""
+    ended = live(
+        """\
+        from threading import Thread
+        from mpi4py import MPI
+        comm = MPI.COMM_WORLD
+        if comm.rank == 0:
+            receiver = Thread(target=comm.recv, kwargs={"source": 0})
+            receiver.start()
+            comm.send(1, 0)
+            receiver.join()
+        comm.Barrier()
+        """
+    )
+    assert ended.status == 3
+    assert "in one of its 2 threads (only one at a time can call MPI in live runs); rank 1" in ended.err
+    assert ended.err.count("thread") == 2
 
 
 def test_a_child_of_fork_may_live_but_not_call_mpi(live: Live) -> None:

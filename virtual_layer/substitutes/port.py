@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import RLock, get_ident
+from threading import RLock, active_count, get_ident
 from time import thread_time_ns
 from types import FrameType
 from typing import Any
@@ -232,13 +232,19 @@ class Port:
             channel.send(calls)
             serving, answer = channel.receive()
             while serving:
-                assert self.serve is not None
-                channel.send(self.serve(*answer))
+                channel.send(self._served(answer))
                 serving, answer = channel.receive()
         except (EOFError, BrokenPipeError):
             # The kernel has ended, and has reported why.
             os._exit(1)
         return answer
+
+    def _served(self, asked: Any) -> Any:
+        """Answer the kernel while this rank waits: serve another rank's request, or (``None``) count the threads."""
+        if asked is None:
+            return active_count()
+        assert self.serve is not None
+        return self.serve(*asked)
 
     def _line(self) -> int:
         """Return the number of the program's line that made the present call, after telling it to the kernel."""

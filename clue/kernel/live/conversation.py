@@ -322,7 +322,13 @@ class Conversation:
 
     def waits_for(self) -> str:
         """Say in words what its rank is blocked on, and where in the program."""
-        return self._waits_for() + self._place()
+        return self._waits_for() + self._place() + self._alone()
+
+    def _alone(self) -> str:
+        """Say that other threads of the rank may have to call MPI before it can go on, if it has others."""
+        threads = 1 if self._ended else self._source.threads()
+        told = f" in one of its {threads} threads (only one at a time can call MPI in live runs)"
+        return "" if threads == 1 else told
 
     def _waits_for(self) -> str:
         rank, row = self._rank, self._rank.blocked_on

@@ -26,6 +26,9 @@ class Source(Protocol):
     def serve(self, origin: int, request: int, payload: Any) -> Sequence[Reply]:
         """Let the waiting program execute another rank's one-sided operation; return the operations complete by now."""
 
+    def threads(self) -> int:
+        """Return how many threads the waiting program has; only one of them at a time can be in a call."""
+
 
 #: Starts the ranks of a spawned world, given the world, its ranks and the root's payload; returns their sources.
 Spawner = Callable[[int, Sequence[int], Any], Sequence[Source]]
