@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -155,7 +156,9 @@ def _read(arguments: argparse.Namespace) -> list[str]:
     return [each for each in (arguments.machine, arguments.bursts, *arguments.words[:1]) if each is not None]
 
 
-def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.Namespace) -> LiveRun:
+def _live(
+    run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.Namespace, stdin: int | None = None
+) -> LiveRun:
     pictures = arguments.plots is not None
     # Output so far must precede the program's output.
     sys.stdout.flush()
@@ -172,6 +175,7 @@ def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.N
         limit=arguments.limit,
         tell=lambda line: say([line], prefix="clue: "),
         stdout=_STANDARD_ERROR if arguments.json else None,
+        stdin=stdin,
     )
 
 
@@ -192,7 +196,8 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     def live(task: Task) -> Result:
         (application, ranks), where = task.key, task.where
         run = _Run(command_of(application, ranks, scenario.name), ranks, where.machine, PlacementChoice())
-        return _live(run, where.placement, bursts, arguments).result
+        # The first of many runs would use up this process's.
+        return _live(run, where.placement, bursts, arguments, subprocess.DEVNULL).result
 
     with progress() as tell:
         predictor = DispatchingPredictor([SkeletonPredictor()], LivePredictor(live))

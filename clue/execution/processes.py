@@ -57,6 +57,8 @@ class Processes:
         rate: Speed (flop/s) for operations declared by regions, or ``None``: bursts are measured.
         virtual_clock: Whether Python's clocks show virtual time, too.
         stdout: Descriptor of the ranks' standard output; by default this process's.
+        stdin: The ranks' standard input, as for :class:`subprocess.Popen`; by default this process's, unless it is a
+            terminal.
         command: Command of the first world: its imports are done beforehand, and process lists show it.
 
     Attributes:
@@ -66,7 +68,7 @@ class Processes:
 
     def __init__(
         self, *, memory: int, rate: float | None = None, virtual_clock: bool = False, stdout: int | None = None,
-        command: Sequence[str] = (),
+        stdin: int | None = None, command: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self._rate = rate
         self._virtual_clock = virtual_clock
@@ -75,7 +77,7 @@ class Processes:
         with theirs:
             self._server = subprocess.Popen(
                 [sys.executable, "-m", "virtual_layer.substitutes", str(theirs.fileno()), *command],
-                stdin=standard_input(), stdout=stdout, env=_environment(),
+                stdin=standard_input() if stdin is None else stdin, stdout=stdout, env=_environment(),
                 pass_fds=[theirs.fileno()], start_new_session=True,
             )  # fmt: skip
         self.group = self._server.pid

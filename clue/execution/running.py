@@ -53,6 +53,7 @@ def run(
     limit: float | None = None,
     tell: Tell = lambda _line: None,
     stdout: int | None = None,
+    stdin: int | None = None,
 ) -> LiveRun:
     """Run a program in virtual time.
 
@@ -69,6 +70,8 @@ def run(
         limit: Maximum wall time of a rank between MPI calls, seconds.
         tell: Callback for ranks that wait outside MPI, while they do.
         stdout: Descriptor of the ranks' standard output; by default that of this process.
+        stdin: The ranks' standard input, as for :class:`subprocess.Popen`; by default that of this process, unless it
+            is a terminal.
 
     Raises:
         LiveError: If a rank fails, or there is no memory for all ranks.
@@ -80,8 +83,9 @@ def run(
         machine = machine.map(lambda node: replace(node, cold_start=ColdStart()))
     with one_core():
         processes = Processes(
-            memory=available_memory(), rate=bursts.rate, virtual_clock=virtual_clock, stdout=stdout, command=command
-        )
+            memory=available_memory(), rate=bursts.rate, virtual_clock=virtual_clock, stdout=stdout, stdin=stdin,
+            command=command,
+        )  # fmt: skip
         try:
             speed = CoreSpeed() if bursts is MEASURED else None
             begun = Ranks(command, processes, limit, tell, speed.longer if speed is not None else None)

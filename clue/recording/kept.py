@@ -1,5 +1,7 @@
 """The cache of recordings: existing ones are used again, and missing ones are made, by one process at a time.
 
+Their programs have an empty standard input, as nothing is known of it when a recording is used again.
+
 ::
 
     traces/jacobi-4-0d5f…/               one program with its arguments on a number of ranks
@@ -12,6 +14,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import shutil
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -180,7 +183,7 @@ class _Kept:
         launch = request.launch
         with self._folder.draft(_lock_name(request)) as draft:
             target = draft / "new.clue"
-            record(launch.program, launch.arguments, launch.ranks, target)
+            record(launch.program, launch.arguments, launch.ranks, target, stdin=subprocess.DEVNULL)
             facts = now.with_imports(request, target)
             try:
                 if entry is None:

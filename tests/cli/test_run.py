@@ -11,6 +11,7 @@ from clue.cli import main
 from clue.cli.arguments import parse_arguments
 from clue.trace import Trace
 from tests.live.programs import MACHINE, processes_of
+from tests.recording.cases import standard_input_from
 
 PING_PONG = """\
 import sys
@@ -120,6 +121,19 @@ def test_options_are_ranked_by_what_ran_live(capfd: pytest.CaptureFixture[str]) 
     ranking = json.loads(out)["ranking"]
     assert [entry["option"] for entry in ranking] == ["as-it-is", "slower"]
     assert [entry["score"] for entry in ranking] == pytest.approx([6 * 50e-6, 6 * 100e-6], rel=1e-9)
+
+
+def test_only_a_single_run_reads_the_standard_input(capfd: pytest.CaptureFixture[str]) -> None:
+    """A program reads what clue is given; in a comparison, where the first run would use it up, none reads anything."""
+    reads = "import sys\nfrom mpi4py import MPI\nMPI.COMM_WORLD.rank or print(f'read {sys.stdin.read()!r}')\n"
+    Path("prog.py").write_text(reads)
+    Path("input").write_text("100")
+    with Path("input").open("rb") as file, standard_input_from(file.fileno()):
+        _, compared, _ = run(capfd, "which.yaml", *NOTHING_ELSE)
+        _, single, _ = run(capfd, "run.yaml", *NOTHING_ELSE)
+    assert "read ''" in compared
+    assert "read '" not in compared.replace("read ''", "")
+    assert "read '100'" in single
 
 
 def test_pictures_are_drawn(capfd: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -75,3 +77,15 @@ class Recorder:
 def request(program: Path, *arguments: str, ranks: int = 1, inputs: tuple[Path, ...] = ()) -> Request:
     """Return a request for recordings of a program."""
     return Request(Launch(program, arguments, ranks), inputs)
+
+
+@contextmanager
+def standard_input_from(descriptor: int) -> Iterator[None]:
+    """Let this process have another standard input."""
+    own = os.dup(0)
+    os.dup2(descriptor, 0)
+    try:
+        yield
+    finally:
+        os.dup2(own, 0)
+        os.close(own)

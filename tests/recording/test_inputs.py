@@ -5,28 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from clue.children import running
 from clue.recording.inputs import repeatable_input
+from tests.recording.cases import standard_input_from
 
 READS = (sys.executable, "-S", "-c", "import sys; sys.stdout.write(sys.stdin.readline())")
-
-
-@contextmanager
-def standard_input_from(descriptor: int) -> Iterator[None]:
-    """Let this process have another standard input."""
-    own = os.dup(0)
-    os.dup2(descriptor, 0)
-    try:
-        yield
-    finally:
-        os.dup2(own, 0)
-        os.close(own)
 
 
 def lines_read(times: int) -> list[str]:

@@ -7,9 +7,11 @@ import json
 import os
 import platform
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -342,6 +344,19 @@ def test_recording_that_was_interrupted_is_made_up_for(recorder: Recorder, heat:
     recorder.meanwhile = lambda: None
     (traces,), _ = ask(request(heat), repeats=None)
     assert len(traces) == 3
+
+
+def test_programs_have_an_empty_standard_input(recorder: Recorder, heat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What clue is given would belong to one recording, which is used again when clue is given something else."""
+    given: list[object] = []
+
+    def note(*what: Any, **options: Any) -> Trace:
+        given.append(options["stdin"])
+        return recorder(*what)
+
+    monkeypatch.setattr(kept, "record", note)
+    ask(request(heat), repeats=2)
+    assert given == [subprocess.DEVNULL] * 2
 
 
 def test_program_that_fails_leaves_nothing(recorder: Recorder, heat: Path) -> None:
