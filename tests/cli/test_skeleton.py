@@ -51,7 +51,7 @@ def test_a_skeleton_is_written_and_told(capsys: pytest.CaptureFixture[str]) -> N
     assert status == 0
     for each in (
         "10.03 s on 2 ranks",
-        "100.2 s, 10 times as long",
+        "100.2 s when recorded, 10 times as long",
         "Q = ",
         "loop.py:10: 100 iterations of 1 s",
         "1.002 s",

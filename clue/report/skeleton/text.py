@@ -33,7 +33,7 @@ def skeleton_text(written: Written, command: str) -> RenderableType:
         facts(
             (
                 ("skeleton", written.identity),
-                ("stands for", f"{format_time(made.application)}, {made.scale:.4g} times as long"),
+                ("stands for", f"{format_time(made.application)} when recorded, {made.scale:.4g} times as long"),
                 ("signature", signature[:_LONGEST] + more),
                 ("compression", f"Q = {made.ratio:.4g} at similarity threshold {made.threshold:g}"),
                 ("dominant sequence", _sequence(made.dominant)),
