@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections import Counter
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from mpi4py import MPI
 
 from virtual_layer.catalogue import CALLS
 from virtual_layer.substitutes.table import MODULES
@@ -28,3 +37,44 @@ def test_every_call_of_the_catalogue_is_substituted_or_local() -> None:
     local = {(of, name) for of, names in LOCAL.items() for name in names.split()}
     left = {(call.type, call.name) for call in CALLS if call.name and call.type != "File"} - {*NAMES} - local
     assert left == set()
+
+
+@pytest.mark.parametrize("name", NAMES, ids=".".join)
+def test_arguments_have_mpi4pys_names(name: tuple[str, str]) -> None:
+    """A program may pass any argument by its name."""
+    make = next(table[name] for module in MODULES for table in tables(module) if name in table)
+    found = list(functions_of(make(MagicMock(), lambda *_args, **_kwargs: None)))
+    parameters = [inspect.signature(each).parameters for each in found]
+    takes = {parameter for each in parameters for parameter in each} - {"self", "cls", "layer", "comm"}
+    if takes - {"args", "kwargs", "_args", "_kwargs", "original", "parent"}:  # others pass on whatever they get
+        assert set(names_of(*name)) <= takes | {"comm"}
+
+
+def tables(module: Any) -> list[dict[tuple[str, str], Any]]:
+    """Return the tables of a module."""
+    return [getattr(module, table, {}) for table in ("CALLS", "QUERIES")]
+
+
+def names_of(of: str, name: str) -> list[str]:
+    """Return the names of a call's arguments as mpi4py documents them; none for an attribute or a missing call."""
+    call = getattr(getattr(MPI, of, None) if of else MPI, name, None)
+    text = str(call.__doc__).partition("\n")[0] if callable(call) else ""
+    signature = text[text.find("(") : text.rfind(" ->")] if " ->" in text else ""
+    (defined,) = ast.parse(f"def call{signature or '()'}: pass").body
+    assert isinstance(defined, ast.FunctionDef)
+    return [each.arg for each in defined.args.args if each.arg not in {"self", "cls"}]
+
+
+def functions_of(found: Callable[..., Any]) -> Iterator[FunctionType]:
+    """Yield a substitute and the functions that it calls, as far as they are its variables."""
+    if isinstance(found, FunctionType) and "substitutes" in found.__code__.co_filename:
+        yield found
+        for cell in found.__closure__ or ():
+            yield from functions_of(cell.cell_contents)
+
+
+def test_names_of_arguments_are_documented() -> None:
+    """The names are found for calls with arguments, so the test above compares something."""
+    assert names_of("Comm", "isend") == ["obj", "dest", "tag"]
+    assert names_of("Request", "Waitany") == ["requests", "status"]
+    assert sum(bool(names_of(*name)) for name in NAMES) > 200

@@ -70,11 +70,11 @@ def _place() -> str:
 
 def _refuse_handles(name: str) -> Callable[[Layer, Any], Any]:
     def make(layer: Layer, original: Any) -> Any:
-        def give(handle: Any) -> Any:
-            known = layer.comms.get(handle.handle) if isinstance(handle, layer.mpi.Comm) else None
+        def give(arg: Any) -> Any:
+            known = layer.comms.get(arg.handle) if isinstance(arg, layer.mpi.Comm) else None
             if known is not None and (len(known.group) > 1 or known.remote is not None):
                 raise NotImplementedError(f"{name}: {_COVERED}")
-            return original(handle)
+            return original(arg)
 
         return give
 

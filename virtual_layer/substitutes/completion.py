@@ -71,7 +71,10 @@ def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False
                         if not peeks:
                             registry.finish(live)
 
-        return substitute
+        def one(cls: Any, requests: Sequence[Any], status: Any = None) -> Any:
+            return substitute(cls, requests, status)
+
+        return one if mode == _ANY else substitute
 
     return make
 

@@ -179,6 +179,15 @@ class Unpickler:
                 status.Set_tag(tag)
 
 
+def _of_objects(substitute: Function) -> Function:
+    """Name the message as mpi4py's calls for objects do."""
+
+    def of_objects(self: Any, obj: Any, dest: int, tag: int = 0) -> Any:
+        return substitute(self, obj, dest, tag)
+
+    return of_objects
+
+
 def send(flags: int = 0) -> Factory:
     """Make a blocking send."""
 
@@ -194,7 +203,7 @@ def send(flags: int = 0) -> Factory:
             peer, tag = known.peers[int(dest)], int(tag)
             port.tell(_SEND, peer=peer, tag=tag, context=known.context, nbytes=size, flags=flags, payload=payload)
 
-        return substitute
+        return _of_objects(substitute) if flags & _PICKLED else substitute
 
     return make
 
@@ -214,7 +223,7 @@ def isend(flags: int = 0) -> Factory:
             _tell_isend(layer, known, serial, (dest, tag), packed, flags)
             return request
 
-        return substitute
+        return _of_objects(substitute) if flags & _PICKLED else substitute
 
     return make
 
