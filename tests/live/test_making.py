@@ -333,3 +333,28 @@ def test_errors_of_too_many_places_name_the_programs_ranks(live: Live) -> None:
         """,
         4,
     )
+
+
+def test_numbers_are_whole_where_mpi4py_says_so(live: Live) -> None:
+    """As in mpi4py, single numbers and ranges may be floats, and lists of numbers must not be."""
+    check(
+        live,
+        """
+        everyone = comm.Get_group()
+        assert everyone.Range_incl([(0, size / 2, 1)]).size == 3
+        assert comm.reduce(rank, root=2.0) == (6 if rank == 2 else None)
+        grid = comm.Create_cart([2, np.int64(2)], [True, True])
+        assert grid.Shift(1.0, 1.0) == grid.Shift(1, 1) and grid.Get_coords(1.0) == [0, 1]
+        def refuses_floats(call):
+            try:
+                call()
+            except TypeError:
+                return True
+        assert refuses_floats(lambda: comm.Create_cart([size / 2, 2]))
+        assert refuses_floats(lambda: comm.Create_dist_graph_adjacent([1.0], [1.0]))
+        assert refuses_floats(lambda: everyone.Incl([1.0]))
+        assert refuses_floats(lambda: everyone.Translate_ranks([1.0], everyone))
+        assert refuses_floats(lambda: comm.Reduce_scatter(np.zeros(size), np.zeros(1), [1.0] * size))
+        """,
+        4,
+    )

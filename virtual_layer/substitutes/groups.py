@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 def spread(mpi: Any, ranges: Sequence[Sequence[int]]) -> list[int]:
     """List the ranks of ranges (first, last, stride), with the last rank included."""
     ranks: list[int] = []
-    for first, last, stride in ranges:
+    for each in ranges:
+        first, last, stride = map(int, each)
         if stride == 0:
             raise mpi.Exception(mpi.ERR_ARG)
         ranks.extend(range(first, last + (1 if stride > 0 else -1), stride))
@@ -48,7 +50,7 @@ def _rank(groups: Groups, group: Any) -> int:
 def _translate_ranks(groups: Groups, self: Any, ranks: Any = None, group: Any = None) -> list[int]:
     members = groups.members(self)
     others = groups.world if group is None else groups.members(group)
-    return groups.translate(members, range(len(members)) if ranks is None else [int(r) for r in ranks], others)
+    return groups.translate(members, range(len(members)) if ranks is None else list(map(operator.index, ranks)), others)
 
 
 def _compare(groups: Groups, self: Any, group: Any) -> int:
@@ -60,12 +62,12 @@ def _dup(groups: Groups, self: Any) -> Any:
 
 
 def _incl(groups: Groups, self: Any, ranks: Sequence[int]) -> Any:
-    return groups.make(groups.pick(groups.members(self), [int(r) for r in ranks]), type(self))
+    return groups.make(groups.pick(groups.members(self), list(map(operator.index, ranks))), type(self))
 
 
 def _excl(groups: Groups, self: Any, ranks: Sequence[int]) -> Any:
     members = groups.members(self)
-    left_out = groups.pick(members, [int(r) for r in ranks])
+    left_out = groups.pick(members, list(map(operator.index, ranks)))
     return groups.make((member for member in members if member not in left_out), type(self))
 
 

@@ -7,6 +7,7 @@ handle of a real intracommunicator, because one process alone cannot make an int
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -218,7 +219,7 @@ def _create_distributed(
     layer: Layer, _original: Any, self: Any, parent: LiveComm, sources: Any, degrees: Any, destinations: Any,
     weights: Any = None, info: Any = None, reorder: bool = False,
 ) -> Any:  # fmt: skip
-    degrees = [int(degree) for degree in degrees]
+    degrees = list(map(operator.index, degrees))
     dests = _ranks(layer, parent, destinations)
     if len(degrees) != len(sources) or len(dests) != sum(degrees):
         raise ValueError(f"expecting {sum(degrees)} items, got {len(dests)}")
@@ -235,7 +236,7 @@ def _distributed(layer: Layer, original: Any, self: Any, parent: LiveComm, shape
 
 
 def _ranks(layer: Layer, parent: LiveComm, ranks: Sequence[int]) -> list[int]:
-    found = [int(rank) for rank in ranks]
+    found = list(map(operator.index, ranks))
     if any(not 0 <= rank < len(parent.group) for rank in found):
         raise layer.mpi.Exception(layer.mpi.ERR_RANK)
     return found
@@ -250,7 +251,7 @@ def _weights(mpi: Any, weights: Any, degree: int) -> list[int] | None:
         return []
     if len(weights) != degree:
         raise ValueError(f"expecting {degree} items, got {len(weights)}")
-    return [int(weight) for weight in weights]
+    return list(map(operator.index, weights))
 
 
 def _sub(layer: Layer, original: Any, self: Any, parent: LiveComm, remain_dims: Any) -> Any:

@@ -273,6 +273,7 @@ def _reduce(layer: Layer, comm: LiveComm, sendobj: Any, op: Any = None, root: in
     if not _fast(layer):
         return _in_order(_gather(layer, comm, sendobj, root), operation)
     if comm.remote is None:
+        root = int(root)
         if not 0 <= root < len(comm.group):
             raise layer.mpi.Exception(layer.mpi.ERR_ROOT)
         return Tree(layer, private(layer, comm, "objects"), operation).reduce(sendobj, root)
@@ -281,6 +282,7 @@ def _reduce(layer: Layer, comm: LiveComm, sendobj: Any, op: Any = None, root: in
 
 def _reduce_across(layer: Layer, comm: LiveComm, sendobj: Any, operation: Operation, root: int) -> Any:
     """Reduce within the other group; its first member sends the result to the root."""
+    root = int(root)
     assert comm.remote is not None
     bridge = Tree(layer, private(layer, comm, "objects"), operation)
     if root == layer.mpi.ROOT:

@@ -5,6 +5,7 @@ The real operations combine the members' data in the order of ranks, so that non
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +145,7 @@ def _reduce_scatter(
         recvcounts = _gather_counts(layer, comm, layer.blocks.size(recvbuf) // item if item else 0)
     if recvcounts is None or len(recvcounts) != len(comm.group):
         raise ValueError(f"expecting {len(comm.group)} items, got {recvcounts and len(recvcounts)}")
-    counts = [int(count) for count in recvcounts]
+    counts = list(map(operator.index, recvcounts))
     given = recvbuf if comm.remote is None and in_place(layer.mpi, sendbuf) else sendbuf
     total = layer.blocks.size(given) // item if item else 0
     if total != sum(counts):

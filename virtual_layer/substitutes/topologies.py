@@ -5,6 +5,7 @@ The communicators are real topologies of one process, so that their types are ri
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ def as_grid(mpi: Any, dims: Sequence[int], periods: Any) -> Grid:
     Raises:
         ValueError: If there are not as many periods as dimensions.
     """
-    dims = [int(extent) for extent in dims]
+    dims = list(map(operator.index, dims))
     if periods is None or isinstance(periods, bool):
         periods = [bool(periods)] * len(dims)
     if len(periods) != len(dims):
@@ -35,7 +36,7 @@ def as_grid(mpi: Any, dims: Sequence[int], periods: Any) -> Grid:
 
 def as_graph(index: Sequence[int], edges: Sequence[int]) -> Graph:
     """Return the graph that the arguments of Create_graph describe; as in mpi4py, the index may begin with 0."""
-    index, edges = [int(each) for each in index], [int(each) for each in edges]
+    index, edges = list(map(operator.index, index)), list(map(operator.index, edges))
     if index and index[0] == 0 and index[-1] == len(edges):
         index = index[1:]
     return Graph(tuple(index), tuple(edges))
@@ -72,19 +73,20 @@ def _cart_rank(layer: Layer, comm: Any, coords: Sequence[int]) -> int:
     if len(coords) != len(grid.dims):
         raise ValueError(f"expecting {len(grid.dims)} items, got {len(coords)}")
     try:
-        return grid.rank([int(at) for at in coords])
+        return grid.rank(list(map(operator.index, coords)))
     except IndexError:
         raise layer.mpi.Exception(layer.mpi.ERR_ARG) from None
 
 
 def _cart_coords(layer: Layer, comm: Any, rank: int) -> list[int]:
     try:
-        return list(comm.shape.coords(rank))
+        return list(comm.shape.coords(int(rank)))
     except IndexError:
         raise layer.mpi.Exception(layer.mpi.ERR_RANK) from None
 
 
 def _cart_shift(layer: Layer, comm: Any, direction: int, disp: int) -> tuple[int, int]:
+    direction, disp = int(direction), int(disp)
     if not 0 <= direction < len(comm.shape.dims):
         raise layer.mpi.Exception(layer.mpi.ERR_ARG)
     source, dest = comm.shape.shift(comm.rank, direction, disp)
@@ -93,7 +95,7 @@ def _cart_shift(layer: Layer, comm: Any, direction: int, disp: int) -> tuple[int
 
 def _graph_neighbors(layer: Layer, comm: Any, rank: int) -> list[int]:
     try:
-        return list(comm.shape.beside(rank))
+        return list(comm.shape.beside(int(rank)))
     except IndexError:
         raise layer.mpi.Exception(layer.mpi.ERR_RANK) from None
 
