@@ -40,8 +40,14 @@ def finding_clue(environment: Mapping[str, str]) -> dict[str, str]:
     return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, [paths, _HERE]))}
 
 
-def standard_input() -> int | None:
-    """Return the standard input for a program in a session of its own: a pipe if there is one, never a terminal."""
+def standard_input(given: int | None = None) -> int | None:
+    """Return the standard input for a program in a session of its own, as for :class:`subprocess.Popen`.
+
+    Args:
+        given: What it shall be; by default this process's, unless it is closed or a terminal.
+    """
+    if given is not None:
+        return given
     closed = sys.__stdin__ is None or sys.__stdin__.closed or sys.__stdin__.isatty()
     return subprocess.DEVNULL if closed else None
 

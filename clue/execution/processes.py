@@ -77,7 +77,7 @@ class Processes:
         with theirs:
             self._server = subprocess.Popen(
                 [sys.executable, "-m", "virtual_layer.substitutes", str(theirs.fileno()), *command],
-                stdin=standard_input() if stdin is None else stdin, stdout=stdout, env=_environment(),
+                stdin=standard_input(stdin), stdout=stdout, env=_environment(),
                 pass_fds=[theirs.fileno()], start_new_session=True,
             )  # fmt: skip
         self.group = self._server.pid

@@ -194,8 +194,8 @@ class Pool(Generic[_Task, _Done]):
     def _in_file(self) -> Path:
         """Return a file of the function that performs tasks, which lasts as long as the workers.
 
-        If a process died before it had read what it is started with, and that filled the pipe, this one would wait for
-        ever. So that is short.
+        Workers are started with its path, which is short. A worker that dies at its start reads nothing, and this
+        process would wait for ever if the function itself filled the pipe.
         """
         packed = self._packed()
         try:

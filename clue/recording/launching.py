@@ -200,8 +200,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], limits: TimeLimi
         limits: Limits of its time.
         stdin: Its standard input, as for :class:`subprocess.Popen`; that of this process if not given.
     """
-    source = standard_input() if stdin is None else stdin
-    with running(command, stdin=source, stdout=_standard_error(), env=dict(environment)) as process:
+    with running(command, stdin=standard_input(stdin), stdout=_standard_error(), env=dict(environment)) as process:
         while True:
             try:
                 return Ending(process.wait(limits.pause), seconds=limits.seconds)

@@ -322,13 +322,12 @@ class Conversation:
 
     def waits_for(self) -> str:
         """Say in words what its rank is blocked on, and where in the program."""
-        return self._waits_for() + self._place() + self._alone()
+        return self._waits_for() + self._place() + self._threads()
 
-    def _alone(self) -> str:
-        """Say that other threads of the rank may have to call MPI before it can go on, if it has others."""
+    def _threads(self) -> str:
+        """Say that another thread of the rank may have to call MPI before it can go on, if it has several."""
         threads = 1 if self._ended else self._source.threads()
-        told = f" in one of its {threads} threads (only one at a time can call MPI in live runs)"
-        return "" if threads == 1 else told
+        return f" in one of its {threads} threads (only one at a time can call MPI in live runs)" if threads > 1 else ""
 
     def _waits_for(self) -> str:
         rank, row = self._rank, self._rank.blocked_on
