@@ -62,8 +62,9 @@ def _run(argv: Sequence[str] | None, heard: Heard) -> int:
 
 def _obey(arguments: argparse.Namespace) -> int:
     """Run the command at the requested verbosity."""
-    from clue.cli.terminal import Volume, detail, speaking  # noqa: PLC0415 - --help needs no terminal
-    from clue.units import format_time  # noqa: PLC0415
+    with ending_at_once():
+        from clue.cli.terminal import Volume, detail, speaking  # noqa: PLC0415 - --help needs no terminal
+        from clue.units import format_time  # noqa: PLC0415
 
     begin = time.monotonic()
     with speaking(Volume.ERRORS if arguments.quiet else Volume.STEPS if arguments.verbose else Volume.USUAL):

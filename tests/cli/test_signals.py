@@ -40,6 +40,18 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))
 """
+#: Gets SIGTERM while the terminal's modules load, in the middle of a class.
+LOADING = """\
+import dataclasses, os, signal, sys
+from clue.cli import main
+of_python = dataclasses.Field.__set_name__
+def signalled(field, owner, name):
+    if owner.__module__ == "rich.progress":
+        os.kill(os.getpid(), signal.SIGTERM)
+    of_python(field, owner, name)
+dataclasses.Field.__set_name__ = signalled
+sys.exit(main(["cache"]))
+"""
 #: Simulates for ever, in worker processes from the start.
 WORKERS = """\
 import time
@@ -120,6 +132,14 @@ def test_a_signal_ends_all_of_it(work: str, tmp_path: Path) -> None:
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
     with ThreadPoolExecutor(len(numbers)) as threads:
         list(threads.map(lambda number: signalled(work, number, tmp_path / number.name), numbers))
+
+
+def test_a_signal_while_modules_load_ends_a_command_as_later(tmp_path: Path) -> None:
+    """Python turns what is raised while it makes a class into another exception (until 3.12)."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "CLUE_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", LOADING]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGTERM, "clue: ended by SIGTERM\n")
 
 
 def signalled(work: str, number: signal.Signals, folder: Path) -> None:
