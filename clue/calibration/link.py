@@ -3,10 +3,12 @@
 Everything here follows from the definition of a message in the simulator. A ping-pong's half round trip takes
 
 - s(m) + t(m) + r for an eager message,
-- s(0) + t(0) + s(m) + t(m) + r for a rendezvous message, whose data wait for an empty answer,
+- s(0) + t(0) + s(m) + t(m) + r for a rendezvous message, whose data wait for an empty answer; if the library progresses
+  messages within calls only, 2 (s(0) + t(0)) + s(m) + t(m) + r, as the answer waits for the envelope,
 
-so that a simulation of the ping-pong on the fitted link reproduces the measured times. If the source cannot separate
-the parts, an assumption does, and every assumption is reported.
+so that a simulation of the ping-pong on the fitted link reproduces the measured times. A stream takes at least r per
+message, so r is at most that. If the source cannot separate the parts, an assumption does, and every assumption is
+reported.
 """
 
 from __future__ import annotations
@@ -70,6 +72,11 @@ class FittedLink:
     copy_bandwidth: float | None = None
 
 
+def trips_of_answer(in_calls: bool | None) -> int:
+    """Return how many empty messages travel before the data of a rendezvous: the answer, and perhaps its envelope."""
+    return 2 if in_calls else 1
+
+
 def progress_of(links: Iterable[FittedLink]) -> Progress:
     """Return when the library of some links progresses messages: only within calls if one link showed that."""
     within = any(each.progress is Progress.CALLS for each in links)
@@ -95,7 +102,7 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
         )
     limit, about_limit = _eager_limit(measurement, rows, eager_limit)
     receive, about_receive = _receive_delay(measurement, rows)
-    parts = _Parts.of(rows, receive, limit)
+    parts = _Parts.of(rows, receive, limit, trips_of_answer(measurement.in_calls))
     send, about_send = _send_delay(_as_kept(measurement), parts)
     travel = _transmission_delay(parts, send)
     busy, about_busy = _busy(measurement, parts, send)
@@ -117,7 +124,7 @@ class _Parts:
     Attributes:
         sizes: Message sizes, bytes, shape (n,).
         one_way: Half round trips, seconds, shape (n,).
-        answer: Time for which a rendezvous waits for its answer, seconds; 0 for an eager message, shape (n,).
+        answer: Time until a rendezvous has its answer, seconds; 0 for an eager message, shape (n,).
         total: The remaining s + t, seconds, shape (n,).
         uncertainty: Uncertainty of the half round trips, seconds, shape (n,).
         limit: The eager limit.
@@ -131,13 +138,13 @@ class _Parts:
     limit: float | None
 
     @classmethod
-    def of(cls, rows: Sequence[SizeRow], receive: float, limit: float | None) -> _Parts:
+    def of(cls, rows: Sequence[SizeRow], receive: float, limit: float | None, trips: int) -> _Parts:
         sizes = np.array([row.size for row in rows], np.float64)
         estimates = [row.one_way for row in rows if row.one_way is not None]
         one_way = np.array([estimate.value for estimate in estimates])
         empty = one_way[0] - receive
         rendezvous = np.zeros(len(rows), bool) if limit is None else sizes > limit
-        answer = np.where(rendezvous, empty, 0.0)
+        answer = np.where(rendezvous, trips * empty, 0.0)
         total = np.maximum(one_way - receive - answer, 0.01 * one_way)
         return cls(sizes, one_way, answer, total, _uncertainty(sizes, estimates), limit)
 
@@ -231,12 +238,12 @@ def _growth(sizes: Sequence[int], times: Sequence[float], i: int, others: Sequen
 def _receive_delay(measurement: Measurement, rows: Sequence[SizeRow]) -> tuple[float, tuple[str, ...]]:
     first = rows[0].one_way
     assert first is not None
-    most = first.value / 3
+    gaps = _gaps(measurement.rows)
+    most = min([first.value / 3, *(gap.value for gap in gaps.values())])
     if measurement.receive is not None:
         return min(measurement.receive.value, most), ()
-    gaps = _gaps(measurement.rows)
     if gaps:
-        return min(*(gap.value for gap in gaps.values()), most), (
+        return most, (
             "receive delay: not measured; the smallest time per message of a stream is used, or a third of an empty "
             "message's time if that is less",
         )

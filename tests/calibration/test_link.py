@@ -31,7 +31,7 @@ from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.kernel import simulate
-from clue.machine import Curve, Link
+from clue.machine import Curve, Link, Progress
 from clue.units import format_size
 from tests.properties import examples
 
@@ -40,15 +40,15 @@ STUDY = Path(__file__).parents[1] / "config" / "osu_extract.csv"
 CLOUDS = ("aws-parallel-cluster", "azure-cyclecloud", "google-compute-engine", "google-gke")
 
 
-def measured(link: Link, noise: np.ndarray | None = None) -> Measurement:
+def measured(link: Link, noise: np.ndarray | None = None, progress: Progress = Progress.ASYNCHRONOUS) -> Measurement:
     """Return the measurement of a known link: all figures that a measurement here has, times a noise by size."""
-    machine = pair(link)
+    machine, in_calls = pair(link, progress), progress is Progress.CALLS
     off = np.ones(len(SIZES)) if noise is None else noise
     empty = link.send_delay(0) + link.transmission_delay(0)
     limit = link.eager_limit
     rows = []
     for size, factor in zip(SIZES, off.tolist(), strict=True):
-        answer = empty if limit is not None and size > limit else 0.0
+        answer = (1 + in_calls) * empty if limit is not None and size > limit else 0.0
         rows.append(
             SizeRow(
                 size,
@@ -59,7 +59,12 @@ def measured(link: Link, noise: np.ndarray | None = None) -> Measurement:
             )
         )
     eager = EagerLimit(None if limit is None else int(limit), None if limit is None else int(limit) + 1, "known")
-    return Measurement(tuple(rows), receive=Estimate.alone(link.receive_delay), eager=eager if limit else None)
+    return Measurement(
+        tuple(rows),
+        receive=Estimate.alone(link.receive_delay),
+        eager=eager if limit else None,
+        in_calls=in_calls if limit else None,
+    )
 
 
 @st.composite
@@ -160,12 +165,12 @@ def test_one_size_beyond_the_eager_limit_takes_its_time() -> None:
 
 @pytest.mark.long
 @settings(max_examples=examples(25), deadline=None)
-@given(links())
-def test_a_simulated_ping_pong_on_the_fitted_link_takes_the_measured_time(link: Link) -> None:
+@given(links(), st.sampled_from(Progress))
+def test_a_simulated_ping_pong_on_the_fitted_link_takes_the_measured_time(link: Link, progress: Progress) -> None:
     """A known link is measured, fitted and simulated: each size is within 3 % of the measured time."""
-    found = measured(link)
+    found = measured(link, progress=progress)
     fitted = fit_link(found)
-    machine = pair(fitted.link)
+    machine = pair(fitted.link, progress)
     for row in found.rows:
         assert row.one_way is not None
         assert simulate(ping_pong(row.size), machine).makespan / 2 == pytest.approx(row.one_way.value, rel=0.03)
@@ -194,6 +199,18 @@ def test_what_was_measured_is_not_assumed() -> None:
     for size in SIZES:
         assert fitted.link.send_delay(size) == pytest.approx(link.send_delay(size), rel=0.02)
         assert fitted.link.transmission_delay(size) == pytest.approx(link.transmission_delay(size), rel=0.02)
+
+
+def test_a_receive_takes_no_longer_than_a_message_of_a_stream() -> None:
+    """A receive is measured after a wait, with cold caches; those of a stream show how long it takes at most.
+
+    A message of a stream takes 2 us; the first of a window and the answer travel for 23 us each.
+    """
+    known = measured(Link(Curve.line(1e-6, 0.0), Curve.line(20e-6, 0.0), 2e-6))
+    gap = Estimate.alone((2 * 23e-6 + (WINDOW - 1) * 2e-6) / WINDOW)
+    rows = tuple(replace(row, gap=gap) for row in known.rows)
+    fitted = fit_link(replace(known, rows=rows, receive=Estimate.alone(6e-6)))
+    assert fitted.link.receive_delay == pytest.approx(2e-6)
 
 
 def test_a_stream_is_not_faster_than_measured() -> None:

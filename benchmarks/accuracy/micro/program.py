@@ -25,18 +25,21 @@ _AHEAD, _TURNS, _TURNS_OF_LARGE, _LARGE = 0.004, 15, 5, 100_000
 
 
 class RealRank:
-    """A rank that is this process; it stores the end time of each of its calls."""
+    """A rank that is this process; it stores when it wakes up for a step, and when calls begin and end."""
 
     def __init__(self, comm: MPI.Intracomm) -> None:
         self.comm = comm
         self.rank = comm.rank
         self.slower = float(os.environ.get("CLUE_TESTBED_FACTOR", "1"))
+        self.woken = 0.0
+        self.begins: list[float] = []
         self.ends: list[float] = []
         self.out = np.zeros(max(SIZES), np.uint8)
         self.into = np.zeros((2, max(SIZES)), np.uint8)
 
     def compute(self, seconds: float) -> None:
         """Compute for a time, stated in seconds of a core of this computer at its best."""
+        self._begin()
         until = time.thread_time() + seconds / self.slower
         while time.thread_time() < until:
             pass
@@ -45,71 +48,102 @@ class RealRank:
 
     def send(self, dest: int, nbytes: int) -> None:
         """Send."""
-        self.comm.Send(self.out[:nbytes], dest)
+        buffer = self.out[:nbytes]
+        self._begin()
+        self.comm.Send(buffer, dest)
         self._end()
 
     def recv(self, source: int, nbytes: int) -> None:
         """Receive."""
-        self.comm.Recv(self.into[0, :nbytes], source)
+        buffer = self.into[0, :nbytes]
+        self._begin()
+        self.comm.Recv(buffer, source)
         self._end()
 
     def sendrecv(self, other: int, nbytes: int) -> None:
         """Send and receive."""
-        self.comm.Sendrecv(self.out[:nbytes], other, recvbuf=self.into[0, :nbytes], source=other)
+        out, into = self.out[:nbytes], self.into[0, :nbytes]
+        self._begin()
+        self.comm.Sendrecv(out, other, recvbuf=into, source=other)
         self._end()
 
     def isend(self, dest: int, nbytes: int) -> MPI.Request:
         """Start to send."""
-        request = self.comm.Isend(self.out[:nbytes], dest)
+        buffer = self.out[:nbytes]
+        self._begin()
+        request = self.comm.Isend(buffer, dest)
         self._end()
         return request
 
     def irecv(self, source: int, nbytes: int) -> MPI.Request:
         """Start to receive."""
-        request = self.comm.Irecv(self.into[0, :nbytes], source)
+        buffer = self.into[0, :nbytes]
+        self._begin()
+        request = self.comm.Irecv(buffer, source)
         self._end()
         return request
 
     def wait(self, *requests: MPI.Request) -> None:
         """Wait for all of these."""
+        self._begin()
         MPI.Request.Waitall(list(requests)) if len(requests) > 1 else requests[0].Wait()
         self._end()
 
-    def begin(self) -> float:
+    def start(self) -> float:
         """Wait for the common start, and return it."""
         now, instant = np.array(time.monotonic()), np.zeros(())
         self.comm.Allreduce(now, instant, MPI.MAX)
         begin = float(instant) + _AHEAD
+        MPI.Wtime()  # A paced rank pays here for its burst so far, not after it wakes up.
         time.sleep(max(0.0, begin - time.monotonic()))
         MPI.Wtime()  # The sleep is not part of the burst that follows.
-        self.ends = []
+        self.begins, self.ends = [], []
+        self.woken = time.monotonic()
         return begin
+
+    def _begin(self) -> None:
+        self.begins.append(time.monotonic())
 
     def _end(self) -> None:
         self.ends.append(time.monotonic())
 
 
-def measure(rank: RealRank, step: Step, nbytes: int) -> list[list[float]]:
-    """Return the end times of this rank's calls, relative to the start, for each repetition."""
-    turns = []
+def measure(rank: RealRank, step: Step, nbytes: int) -> tuple[list[list[float]], list[list[float]]]:
+    """Return when this rank's calls end, relative to the start, and its bursts before them; for each repetition.
+
+    Bursts are in seconds of a core of this computer, like those of a recording.
+    """
+    ends, bursts = [], []
     for _ in range(1 + (_TURNS if nbytes < _LARGE else _TURNS_OF_LARGE)):
-        begin = rank.begin()
+        begin = rank.start()
         step.run(rank, nbytes)
-        turns.append([end - begin for end in rank.ends])
-    return turns[1:]
+        ends.append([end - begin for end in rank.ends])
+        # A rank that wakes up late is late by as much on any processor.
+        late = (rank.woken - begin) / rank.slower
+        apart = zip(rank.begins, [rank.woken, *rank.ends], strict=False)
+        bursts.append([called - left + (0.0 if i else late) for i, (called, left) in enumerate(apart)])
+    return ends[1:], bursts[1:]
 
 
-def figures(step: Step, nbytes: int, ranks: list[list[list[float]]]) -> dict[str, Any]:
-    """Return medians over the repetitions: of the whole step, per message, and of the reported calls."""
-    count = range(len(ranks[0]))
-    whole = [max(max(rank[turn], default=0.0) for rank in ranks) / step.messages(nbytes) for turn in count]
+def figures(step: Step, nbytes: int, ends: list[list[list[float]]], bursts: list[list[list[float]]]) -> dict[str, Any]:
+    """Return medians over the repetitions, of the whole step, per message, and of the reported calls; and all bursts.
+
+    Args:
+        step: The step.
+        nbytes: Size of its messages.
+        ends: When calls end, by rank and repetition.
+        bursts: Bursts before calls, by rank and repetition.
+    """
+    count = range(len(ends[0]))
+    whole = [max(max(rank[turn], default=0.0) for rank in ends) / step.messages(nbytes) for turn in count]
     told = {
         name: statistics.median(
-            ranks[rank][turn][last] - (ranks[rank][turn][first - 1] if first else 0.0) for turn in count
+            ends[rank][turn][last] - (ends[rank][turn][first - 1] if first else 0.0) for turn in count
         )
         for name, (rank, first, last) in step.calls.items()
     }
-    return {"step": step.name, "size": nbytes, "whole": statistics.median(whole), "least": min(whole), **told}
+    turns = [[[round(each, 9) for each in rank] for rank in turn] for turn in zip(*bursts, strict=True)]
+    return {"step": step.name, "size": nbytes, "whole": statistics.median(whole), **told, "bursts": turns}
 
 
 def main() -> None:
@@ -121,9 +155,10 @@ def main() -> None:
     comm.Alltoall(np.zeros(RANKS), np.zeros(RANKS))
     for step in STEPS:
         for nbytes in SIZES:
-            turns = comm.gather(measure(rank, step, nbytes))
-            if turns is not None:
-                rows.append(figures(step, nbytes, turns))
+            measured = comm.gather(measure(rank, step, nbytes))
+            if measured is not None:
+                ends, bursts = zip(*measured, strict=True)
+                rows.append(figures(step, nbytes, list(ends), list(bursts)))
     if comm.rank == 0:
         print(json.dumps(rows), flush=True)
 
