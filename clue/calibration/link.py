@@ -13,6 +13,7 @@ reported.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -72,11 +73,6 @@ class FittedLink:
     copy_bandwidth: float | None = None
 
 
-def trips_of_answer(in_calls: bool | None) -> int:
-    """Return how many empty messages travel before the data of a rendezvous: the answer, and perhaps its envelope."""
-    return 2 if in_calls else 1
-
-
 def progress_of(links: Iterable[FittedLink]) -> Progress:
     """Return when the library of some links progresses messages: only within calls if one link showed that."""
     within = any(each.progress is Progress.CALLS for each in links)
@@ -102,14 +98,15 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
         )
     limit, about_limit = _eager_limit(measurement, rows, eager_limit)
     receive, about_receive = _receive_delay(measurement, rows)
-    parts = _Parts.of(rows, receive, limit, trips_of_answer(measurement.in_calls))
+    # With progress within calls only, the answer waits for the envelope of the message.
+    parts = _Parts.of(rows, receive, limit, trips=2 if measurement.in_calls else 1)
     send, about_send = _send_delay(_as_kept(measurement), parts)
     travel = _transmission_delay(parts, send)
     busy, about_busy = _busy(measurement, parts, send)
     overhead = _overhead(measurement.rows, parts, send)
     link = Link(
         send, travel, receive, limit, busy=busy, send_overhead=overhead,
-        acknowledged_from=measurement.acknowledged_from, bucket=_bucket(parts, send, travel, busy),
+        acknowledged_from=measurement.acknowledged_from, bucket=_bucket(measurement.rows, parts, send, travel, busy),
     )  # fmt: skip
     about_shared = (*about_busy, *_about_pairs(measurement), *_about_directions(measurement))
     about_curve = (*_about_ends(parts), *_about_outliers(parts), *_about_zeros(measurement))
@@ -333,19 +330,25 @@ def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve |
     )
 
 
-def _bucket(parts: _Parts, send: Curve, travel: Curve, busy: Curve | None) -> float:
+def _bucket(rows: Sequence[SizeRow], parts: _Parts, send: Curve, travel: Curve, busy: Curve | None) -> float:
     """Return the depth of the network's token bucket, bytes; 0 if it shows none.
 
     A single message may take less time than it occupies the network. Then the bucket has let through the bytes that the
     network's rate alone would not have let through in that time. Their number grows with the size of the message up to
     the depth of the bucket.
+
+    A bucket lets through a whole window of messages that is not larger than the bucket. So where the network limits a
+    stream, its windows are larger than the bucket: single messages that pass faster have another reason, such as caches
+    that hold one message but not a window.
     """
     if busy is None:
         return 0.0
+    limited = [row for row in rows if row.gap is not None and send(row.size) <= _SENDER_LIMITS * row.gap.value]
+    least = min((row.size * row.window * row.pairs for row in limited if row.size and row.window), default=math.inf)
     shown = [
         (size, size * (1 - (send(size) + travel(size)) / busy(size))) for size in parts.sizes.tolist() if busy(size)
     ]
-    deepest = max((at_once for size, at_once in shown if at_once >= _AT_ONCE * size), default=0.0)
+    deepest = max((at_once for size, at_once in shown if _AT_ONCE * size <= at_once < least), default=0.0)
     return float(round(deepest)) if deepest >= _LEAST_BUCKET else 0.0
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from clue.calibration.contention import measure_pairs
 from clue.calibration.copies import LARGE, copy_bandwidth
 from clue.calibration.launching import Reporter, launcher, run_program, silent
-from clue.calibration.link import FittedLink, fit_link, progress_of, trips_of_answer
+from clue.calibration.link import FittedLink, fit_link, progress_of
 from clue.calibration.machine_file import CalibratedNetwork, MachineFile, node_lines, size_text
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.residuals import Residual, Residuals, residuals, summary
@@ -24,8 +24,6 @@ SIZES = (0, *(1 << k for k in range(25)))
 #: Default duration of the measurement of one link, seconds.
 TIME = 60.0
 CONFIDENCE, PRECISION = 0.95, 0.02
-#: A message is surely no rendezvous if it takes less than this share of what one takes at least.
-_SURELY = 0.9
 #: Largest simultaneous copies, bytes, and smallest number of processors for them: two pairs, one processor per rank.
 _COPIED, _LEAST_PROCESSORS = 1 << 20, 4
 
@@ -154,16 +152,11 @@ def _measurement(result: dict[str, Any], precision: float) -> Measurement:
         for each in result["rows"]
     )
     hosts = tuple(result["hosts"])
-    travels = _travels(result, rows)
     return Measurement(
         rows,
         receive=Estimate(*result["receive"]),
-        eager=EagerLimit(
-            result["eager"] if travels is None else travels,
-            result["waits"] if travels is None else result["stays"],
-            "found by late receives",
-        ),
-        acknowledged_from=None if travels is None else result["waits"],
+        eager=_eager(result),
+        acknowledged_from=result["waits"] if result["taken"] is not None else None,
         in_calls=result["in_calls"],
         hosts=hosts,
         mpi=result["mpi"],
@@ -177,21 +170,12 @@ def _estimate(row: dict[str, Any], name: str) -> Estimate | None:
     return Estimate(*row[name]) if name in row else None
 
 
-def _travels(result: dict[str, Any], rows: Sequence[SizeRow]) -> int | None:
-    """Return the largest size whose sender waits although its data travel before their receive, or ``None``.
-
-    Late receives show it if a message takes much longer than an empty one. Half round trips show it if they are too
-    short for a rendezvous: its data travel after the answer and at least as long.
-    """
-    sizes = [] if result["travels"] is None else [result["travels"]]
-    empty = rows[0].one_way
-    if result["waits"] is not None and empty is not None:
-        receive = result["receive"][0]
-        least = receive + _SURELY * (1 + trips_of_answer(result["in_calls"])) * (empty.value - receive)
-        stays = math.inf if result["stays"] is None else result["stays"]
-        waiting = [row for row in rows if result["waits"] <= row.size < stays]
-        sizes += [row.size for row in waiting if row.one_way is not None and row.one_way.value < least]
-    return max(sizes, default=None)
+def _eager(result: dict[str, Any]) -> EagerLimit:
+    """Return the eager limit; senders may also wait for acknowledgements below it."""
+    how = "found by late receives"
+    if result["taken"] is not None:
+        return EagerLimit(result["taken"], result["refused"], how)
+    return EagerLimit(result["eager"], result["waits"], how)
 
 
 def _notes(rows: Sequence[SizeRow], result: dict[str, Any], precision: float) -> list[str]:

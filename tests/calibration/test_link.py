@@ -238,6 +238,21 @@ def test_the_depth_of_a_bucket_is_found() -> None:
     assert fit_link(measured(plain)).link.bucket == 0.0
 
 
+def test_caches_are_no_bucket() -> None:
+    """Windows of 16 MiB leave the caches and take 1.4 times as long as single messages: this is no token bucket.
+
+    A bucket of 4.8 MB would let through whole windows of 64 KiB, whose streams the network limits.
+    """
+    link = Link(Curve.line(1e-6, 1e-11), Curve.line(4e-6, 2e-10), 1e-6)
+    known = measured(link)
+    *rest, last = known.rows
+    assert last.gap is not None
+    rows = (*rest, replace(last, gap=Estimate.alone(1.4 * last.gap.value)))
+    fitted = fit_link(replace(known, rows=rows))
+    assert fitted.link.bucket == 0.0
+    assert simulated_gap(pair(fitted.link), 1 << 16) == pytest.approx(simulated_gap(pair(link), 1 << 16), rel=0.05)
+
+
 def only_half_round_trips(link: Link) -> Measurement:
     """Return the half round trips that osu_latency would measure."""
     machine = pair(link)

@@ -77,53 +77,29 @@ BLOCKED = {"blocked": [2e-6, 2e-6, 2e-6, 9]}
 FOUND = {
     "rows": [{"size": size, "one_way": [us * 1e-6, us * 0.9e-6, us * 1.1e-6, 9], **BLOCKED}
              for size, us in ((0, 10), (128, 10), (4096, 29))],
-    "receive": [1e-6, 1e-6, 1e-6, 9], "eager": 128, "waits": 129, "travels": None, "stays": None, "in_calls": True,
+    "receive": [1e-6, 1e-6, 1e-6, 9], "eager": 128, "waits": 129, "taken": None, "refused": None, "in_calls": True,
     "hosts": ["a", "b"], "mpi": "MPI", "left_out": [8192, 16384],
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("travels", "limit"), [(None, 128), (4096, None)])
-def test_the_eager_limit_is_by_when_data_travel(
-    travels: int | None, limit: int | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("taken", "refused", "limit"), [(None, None, 128), (None, 4096, 128), (4096, None, None), (128, 4096, 128)]
+)
+def test_the_eager_limit_is_by_what_a_library_takes(
+    taken: int | None, refused: int | None, limit: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If data travel before the receive, a blocked sender waits for an acknowledgement, and there is no eager limit.
+    """If the receiver's library takes messages before their receive, a blocked sender waits for its acknowledgement.
 
     The notes state the sizes left out and the precision missed.
     """
-    monkeypatch.setattr(network, "run_program", lambda *_: {**FOUND, "travels": travels})
+    monkeypatch.setattr(network, "run_program", lambda *_: {**FOUND, "taken": taken, "refused": refused})
     found = measure_link([find_mpiexec()])
     fitted = fit_link(found)
-    assert (fitted.link.eager_limit, fitted.link.acknowledged_from) == (limit, None if travels is None else 129)
+    assert (fitted.link.eager_limit, fitted.link.acknowledged_from) == (limit, None if taken is None else 129)
     assert fitted.progress is Progress.CALLS
     said = "\n".join(found.notes)
     assert "messages from 8.192 KB on were left out" in said
     assert "vary too much for a precision of 2%, at worst 10%" in said
-
-
-@pytest.mark.parametrize(
-    ("times", "said", "found"),
-    [
-        # An empty message travels for 9 us: a rendezvous takes 1 + 3 * 9 us at least, or 1 + 2 * 9 us.
-        ([10, 10, 24], {"in_calls": True}, (None, 129)),
-        ([10, 10, 24], {"in_calls": False}, (128, None)),
-        ([10, 10, 16], {"in_calls": False}, (None, 129)),
-        # Between 4 KiB, which is too fast, and 64 KiB, whose data wait, the limit is unknown.
-        ([10, 10, 24, 90], {"in_calls": True, "stays": 65536}, (4096, 129)),
-        # What late receives show of a size counts more than its half round trip.
-        ([10, 10, 24], {"in_calls": True, "stays": 4096}, (128, None)),
-    ],
-)
-def test_what_is_too_fast_for_a_rendezvous_is_acknowledged(
-    times: list[int], said: dict[str, object], found: tuple[int | None, int | None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A blocked sender waits for an acknowledgement if a rendezvous would have taken longer than its message."""
-    rows = [
-        {"size": size, "one_way": [us * 1e-6, us * 1e-6, us * 1e-6, 9], **BLOCKED}
-        for size, us in zip((0, 128, 4096, 65536), times, strict=False)
-    ]
-    monkeypatch.setattr(network, "run_program", lambda *_: {**FOUND, "rows": rows, **said})
-    link = fit_link(measure_link([find_mpiexec()])).link
-    assert (link.eager_limit, link.acknowledged_from) == found
 
 
 def test_pairs_are_measured_here() -> None:

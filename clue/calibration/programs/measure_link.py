@@ -8,8 +8,10 @@ blocked   the time of the sending call in a round trip; the other rank is in its
 call      the call of a nonblocking send, followed by a wait; the other rank is in its receive, and answers
 gap       a window of nonblocking sends, begun when their receives are posted, and its empty answer, per message
 receive   by rank 1: a receive whose message has arrived, because a later one of the same sender has been received
-eager     whether data have arrived when their receive is posted late, and whether their sender continued meanwhile: by
-          doubling sizes, then by bisection
+eager     whether the sender of a message whose receive is posted late waits for it: by doubling sizes, then by
+          bisection
+taken     whether such a sender still waits if the receiver's rank meanwhile makes other MPI calls; if not, it waited
+          for an acknowledgement by the library, and the message is eager
 in calls  whether a sender that waits for a late receive also waits if the receive is posted early but its rank then
           makes no MPI call for the same time
 ========= ============================================================================================================
@@ -41,13 +43,9 @@ _LEAST_SAMPLES, _MOST_SAMPLES, _LEAST_A_TURN, _LEAST_TURNS = 7, 20_000, 3, 3
 _FOR_ROUND_TRIPS, _FOR_STREAMS, _FOR_EAGER = 0.55, 0.3, 0.1
 #: Lateness of a receive: seconds after the start of its send, or multiple of the usual send time; number of trials.
 _LATE, _LATE_TIMES, _LATE_TRIALS = 0.02, 4.0, 5
-#: How long before its late receive a rank wakes up, seconds.
-_AWAKE = 0.0005
 #: Size below which a message takes about as long as an empty one on any link, bytes.
 _LATENCY_ONLY = 1024
-#: A message shows whether its data had travelled only if it takes at least this many times as long as an empty one.
-_TELLING = 10.0
-_PING, _STREAM, _RECEIVE, _WAIT, _EARLY, _CALL, _END = range(7)
+_PING, _STREAM, _RECEIVE, _WAIT, _EARLY, _POLL, _CALL, _END = range(8)
 
 
 @dataclass
@@ -164,36 +162,30 @@ def receives(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[f
 
 
 def late_receive(
-    comm: MPI.Comm, size: int, late: float, buffer: bytearray, *, early: bool = False
-) -> tuple[float, float]:
-    """Receive late; return the times of the send, on rank 0, and of the receive, seconds.
+    comm: MPI.Comm, size: int, late: float, buffer: bytearray, *, early: bool = False, polls: bool = False
+) -> float:
+    """Receive late; return the time of the send, on rank 0, seconds.
 
-    With ``early`` the receive is posted before its send begins, and completed late.
+    With ``early`` the receive is posted before its send begins, and completed late. With ``polls`` the receiver's rank
+    meanwhile makes MPI calls that have nothing to do with the message.
     """
     message = [memoryview(buffer)[:size], MPI.BYTE]
     if comm.rank:
         request = comm.Irecv(message, 0, 7) if early else None
         comm.Send(_EMPTY, 0, 6)
-        time.sleep(max(0.0, late - _AWAKE))
-        # Wake up before the receive begins: waking up takes longer than a small message.
-        begin = time.perf_counter() + min(late, _AWAKE)
-        while time.perf_counter() < begin:
-            pass
-        # On emulated processors, a call pays for the computation before it; the receive must not be this call.
-        comm.Iprobe(0, 9)
-        start = time.perf_counter_ns()
+        begin = time.perf_counter() + late
+        while polls and time.perf_counter() < begin:
+            comm.Iprobe(0, 9)
+        time.sleep(max(0.0, begin - time.perf_counter()))
         if request is None:
             comm.Recv(message, 0, 7)
         else:
             request.Wait()
-        own = (time.perf_counter_ns() - start) * 1e-9
-        comm.send(own, 0, 8)
-        return 0.0, own
+        return 0.0
     comm.Recv(_EMPTY, 1, 6)
     start = time.perf_counter_ns()
     comm.Send(message, 1, 7)
-    own = (time.perf_counter_ns() - start) * 1e-9
-    return own, comm.recv(None, 1, 8)
+    return (time.perf_counter_ns() - start) * 1e-9
 
 
 def serve(comm: MPI.Comm, buffer: bytearray) -> None:
@@ -211,7 +203,7 @@ def serve(comm: MPI.Comm, buffer: bytearray) -> None:
         elif what == _CALL:
             calls(comm, size, count, buffer)
         else:
-            late_receive(comm, size, count, buffer, early=what == _EARLY)
+            late_receive(comm, size, count, buffer, early=what == _EARLY, polls=what == _POLL)
 
 
 # --- rank 0: the course of the measurement ---
@@ -266,27 +258,24 @@ class LinkProbe:
         self._ask(_RECEIVE, size, count)
         return median_of(receives(self._comm, size, count, self._buffer), self._confidence)
 
-    def _late(self, size: int, *, early: bool = False) -> tuple[float, float, float]:
-        """Receive late, perhaps by a receive posted early; return the lateness, and the times of send and receive."""
-        blocked = median_of(self.blocked[size]).value if size in self.blocked else self.usual(size)
-        late = max(_LATE, _LATE_TIMES * blocked)
-        self._ask(_EARLY if early else _WAIT, size, late)
-        return (late, *late_receive(self._comm, size, late, self._buffer, early=early))
-
-    def sender_waits(self, size: int, *, early: bool = False) -> bool:
-        """Tell whether a sender waits for its late receive, perhaps one posted early, by the majority of trials.
+    def sender_waits(self, size: int, *, early: bool = False, polls: bool = False) -> bool:
+        """Tell whether a sender waits for its late receive, by the majority of trials.
 
         Other processes may delay either rank, so that a send seems to wait, or begins late itself.
+
+        Args:
+            size: Size of the message.
+            early: Whether the receive is posted early, and completed late.
+            polls: Whether the receiver's rank makes other MPI calls until it receives.
         """
+        blocked = median_of(self.blocked[size]).value if size in self.blocked else self.usual(size)
+        late = max(_LATE, _LATE_TIMES * blocked)
         votes = [0, 0]
         while 2 * max(votes) < _LATE_TRIALS:
-            late, sent, _ = self._late(size, early=early)
+            self._ask(_EARLY if early else _POLL if polls else _WAIT, size, late)
+            sent = late_receive(self._comm, size, late, self._buffer, early=early, polls=polls)
             votes[sent > late / 2] += 1
         return votes[True] > votes[False]
-
-    def data_wait(self, size: int) -> bool:
-        """Tell whether data wait for their receive: then every late receive takes at least half of a message's time."""
-        return min(self._late(size)[2] for _ in range(_LATE_TRIALS)) > self.usual(size) / 2
 
     def usual(self, size: int) -> float:
         """Estimate the time of a message of a size from the sizes measured so far."""
@@ -367,24 +356,20 @@ class LinkProbe:
         agreed = self.sender_waits(high) and not self.sender_waits(low)
         return (low, high) if agreed else (eager, waits)
 
-    def travelling(self, sizes: Sequence[int], deadline: float) -> tuple[int | None, int | None]:
-        """Return the largest of some sizes whose data travel before their receive, and the smallest whose data do not.
+    def taken(self, sizes: Sequence[int], deadline: float) -> tuple[int | None, int | None]:
+        """Return the largest of some sizes that the receiver's library takes without their receive; the smallest not.
 
-        Some libraries send data at once but let the sender wait nonetheless. Sizes that take hardly longer than an
-        empty message do not show the difference. Nor does shared memory, because the receiver copies the data, early
-        or late: data then seem to wait, and the sender's wait counts.
+        The sender of such a message waits for an acknowledgement by the library, which a rank gives in any MPI call.
         """
-        travels: int | None = None
+        taken: int | None = None
         for size in sorted(sizes):
-            if self.usual(size) < _TELLING * self.usual(0):
-                continue
             if time.monotonic() > deadline:
-                return travels, None
-            self._progress.tell(f"late receives of {size} B")
-            if self.data_wait(size):
-                return travels, size
-            travels = size
-        return travels, None
+                break
+            self._progress.tell(f"late receives of {size} B, between other calls")
+            if self.sender_waits(size, polls=True):
+                return taken, size
+            taken = size
+        return taken, None
 
 
 def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str, object] | None:
@@ -402,7 +387,7 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     usable = link.first_turn(sizes, limit * _FOR_ROUND_TRIPS)
     eager, waits = link.eager_limit(usable, time.monotonic() + limit * _FOR_EAGER)
     larger = [size for size in usable if waits is not None and size >= waits]
-    travels, stays = link.travelling(larger, time.monotonic() + limit * _FOR_EAGER)
+    taken, refused = link.taken(larger, time.monotonic() + limit * _FOR_EAGER)
     in_calls = None if waits is None else link.sender_waits(waits, early=True)
     corners = [size for size in (eager, waits) if size is not None and size not in usable and size <= usable[-1]]
     usable = sorted([*usable, *corners])
@@ -419,8 +404,8 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
         "receive": _plain(receive),
         "eager": eager,
         "waits": waits,
-        "travels": travels,
-        "stays": stays,
+        "taken": taken,
+        "refused": refused,
         "in_calls": in_calls,
         "hosts": hosts,
         "mpi": " ".join(MPI.Get_library_version().strip("\0\n ").splitlines()[0].split()),
