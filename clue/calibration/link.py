@@ -45,6 +45,8 @@ _SMALL = 64
 _LARGE = 1 << 14
 #: The send delay limits a stream if it is at least this share of the stream's time per message.
 _SENDER_LIMITS = 0.9
+#: The network limits a stream, rather than either rank, if it takes at least this many times the least time per message.
+_NETWORK_LIMITS = 2.0
 #: Two directions share a resource if their joint throughput, relative to one direction, is below this; ideally 2.
 _BOTH_WAYS = 1.8
 #: A message shows the depth of a token bucket only if at least this share of it passes at once: noise would hide a
@@ -343,8 +345,16 @@ def _bucket(rows: Sequence[SizeRow], parts: _Parts, send: Curve, travel: Curve, 
     """
     if busy is None:
         return 0.0
-    limited = [row for row in rows if row.gap is not None and send(row.size) <= _SENDER_LIMITS * row.gap.value]
-    least = min((row.size * row.window * row.pairs for row in limited if row.size and row.window), default=math.inf)
+    gaps = [(row, row.gap.value) for row in rows if row.gap is not None and row.window]
+    smallest = min((gap for _, gap in gaps), default=0.0)
+    least = min(
+        (
+            row.size * row.window * row.pairs
+            for row, gap in gaps
+            if gap >= _NETWORK_LIMITS * smallest and send(row.size) <= _SENDER_LIMITS * gap
+        ),
+        default=math.inf,
+    )
     shown = [
         (size, size * (1 - (send(size) + travel(size)) / busy(size))) for size in parts.sizes.tolist() if busy(size)
     ]

@@ -24,6 +24,11 @@ from benchmarks.accuracy.micro.steps import RANKS, SIZES, STEPS, Step
 _AHEAD, _TURNS, _TURNS_OF_LARGE, _LARGE = 0.004, 15, 5, 100_000
 
 
+def _clocks() -> tuple[float, float]:
+    """Return the time, and the CPU time of this rank, seconds."""
+    return time.monotonic(), time.thread_time()
+
+
 class RealRank:
     """A rank that is this process; it stores when it wakes up for a step, and when calls begin and end."""
 
@@ -31,9 +36,9 @@ class RealRank:
         self.comm = comm
         self.rank = comm.rank
         self.slower = float(os.environ.get("CLUE_TESTBED_FACTOR", "1"))
-        self.woken = 0.0
-        self.begins: list[float] = []
-        self.ends: list[float] = []
+        self.woken = (0.0, 0.0)
+        self.begins: list[tuple[float, float]] = []
+        self.ends: list[tuple[float, float]] = []
         self.out = np.zeros(max(SIZES), np.uint8)
         self.into = np.zeros((2, max(SIZES)), np.uint8)
 
@@ -98,14 +103,14 @@ class RealRank:
         time.sleep(max(0.0, begin - time.monotonic()))
         MPI.Wtime()  # The sleep is not part of the burst that follows.
         self.begins, self.ends = [], []
-        self.woken = time.monotonic()
+        self.woken = _clocks()
         return begin
 
     def _begin(self) -> None:
-        self.begins.append(time.monotonic())
+        self.begins.append(_clocks())
 
     def _end(self) -> None:
-        self.ends.append(time.monotonic())
+        self.ends.append(_clocks())
 
 
 def measure(rank: RealRank, step: Step, nbytes: int) -> tuple[list[list[float]], list[list[float]]]:
@@ -117,12 +122,16 @@ def measure(rank: RealRank, step: Step, nbytes: int) -> tuple[list[list[float]],
     for _ in range(1 + (_TURNS if nbytes < _LARGE else _TURNS_OF_LARGE)):
         begin = rank.start()
         step.run(rank, nbytes)
-        ends.append([end - begin for end in rank.ends])
-        # A rank that wakes up late is late by as much on any processor.
-        late = (rank.woken - begin) / rank.slower
-        apart = zip(rank.begins, [rank.woken, *rank.ends], strict=False)
-        bursts.append([called - left + (0.0 if i else late) for i, (called, left) in enumerate(apart)])
+        ends.append([end - begin for end, _ in rank.ends])
+        left = [(begin, rank.woken[1]), *rank.ends]
+        bursts.append([_burst(*each, rank.slower) for each in zip(left, rank.begins, strict=False)])
     return ends[1:], bursts[1:]
+
+
+def _burst(left: tuple[float, float], called: tuple[float, float], slower: float) -> float:
+    """Return a burst between two readings of the clocks; a rank without a core waits as long on any processor."""
+    time_between, computed = (later - earlier for earlier, later in zip(left, called, strict=True))
+    return computed + max(0.0, time_between - computed) / slower
 
 
 def figures(step: Step, nbytes: int, ends: list[list[list[float]]], bursts: list[list[list[float]]]) -> dict[str, Any]:

@@ -83,17 +83,18 @@ class _Nobody(RealRank):
         self.rank, self.slower = 0, 10.0
 
     def start(self) -> float:
-        self.begins, self.ends, self.woken = [], [], 5.0
+        self.begins, self.ends, self.woken = [], [], (5.0, 1.0)
         return 4.999
 
     def send(self, dest: int, nbytes: int) -> None:
         del dest, nbytes
-        self.begins.append(5.25 + len(self.ends))
-        self.ends.append(5.5 + len(self.ends))
+        turn = len(self.ends)
+        self.begins.append((5.25 + turn, 1.25 + turn / 2))
+        self.ends.append((5.5 + turn, 1.25 + turn / 2))
 
 
-def test_bursts_are_what_is_between_calls() -> None:
-    """A burst reaches from a call to the next; the first one from waking up, with that delay on any processor."""
+def test_bursts_are_what_is_computed_between_calls() -> None:
+    """A burst is the CPU time before a call. Time without a core, and waking up late, take as long on any processor."""
 
     def run(rank: Rank, nbytes: int) -> None:
         rank.send(1, nbytes)
@@ -101,7 +102,7 @@ def test_bursts_are_what_is_between_calls() -> None:
 
     ends, bursts = measure(_Nobody(), Step("two", run), 0)
     assert ends[0] == pytest.approx([0.501, 1.501])
-    assert bursts[0] == pytest.approx([0.25 + 0.0001, 0.75])
+    assert bursts[0] == pytest.approx([0.25 + 0.0001, 0.5 + 0.025])
 
 
 def test_the_table_holds_measured_against_simulated() -> None:
