@@ -45,7 +45,7 @@ _SMALL = 64
 _LARGE = 1 << 14
 #: The send delay limits a stream if it is at least this share of the stream's time per message.
 _SENDER_LIMITS = 0.9
-#: The network limits a stream, rather than either rank, if it takes at least this many times the least time per message.
+#: The network limits a stream, rather than its ranks, if it takes at least this many times the least time per message.
 _NETWORK_LIMITS = 2.0
 #: Two directions share a resource if their joint throughput, relative to one direction, is below this; ideally 2.
 _BOTH_WAYS = 1.8
