@@ -50,6 +50,18 @@ def test_arguments_have_mpi4pys_names(name: tuple[str, str]) -> None:
         assert set(names_of(*name)) <= takes | {"comm"}
 
 
+@pytest.mark.parametrize("name", NAMES, ids=".".join)
+def test_arguments_that_mpi4py_has_defaults_for_may_be_left_out(name: tuple[str, str]) -> None:
+    """A program may leave out what it may leave out without clue."""
+    make = next(table[name] for module in MODULES for table in tables(module) if name in table)
+    substitute = make(MagicMock(), lambda *_args, **_kwargs: None)
+    if isinstance(substitute, FunctionType):
+        takes = inspect.signature(substitute).parameters.values()
+        needed = {each.name for each in takes if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD}
+        names = names_of(*name)
+        assert needed & {*names[len(names) - defaults_of(*name) :]} == set()
+
+
 def tables(module: Any) -> list[dict[tuple[str, str], Any]]:
     """Return the tables of a module."""
     return [getattr(module, table, {}) for table in ("CALLS", "QUERIES")]
@@ -57,12 +69,22 @@ def tables(module: Any) -> list[dict[tuple[str, str], Any]]:
 
 def names_of(of: str, name: str) -> list[str]:
     """Return the names of a call's arguments as mpi4py documents them; none for an attribute or a missing call."""
+    return [each.arg for each in documented(of, name).args if each.arg not in {"self", "cls"}]
+
+
+def defaults_of(of: str, name: str) -> int:
+    """Return how many of the last arguments of a call have defaults, as mpi4py documents them."""
+    return len(documented(of, name).defaults)
+
+
+def documented(of: str, name: str) -> ast.arguments:
+    """Return the arguments of a call as mpi4py documents them; none for an attribute or a missing call."""
     call = getattr(getattr(MPI, of, None) if of else MPI, name, None)
     text = str(call.__doc__).partition("\n")[0] if callable(call) else ""
     signature = text[text.find("(") : text.rfind(" ->")] if " ->" in text else ""
     (defined,) = ast.parse(f"def call{signature or '()'}: pass").body
     assert isinstance(defined, ast.FunctionDef)
-    return [each.arg for each in defined.args.args if each.arg not in {"self", "cls"}]
+    return defined.args
 
 
 def functions_of(found: Callable[..., Any]) -> Iterator[FunctionType]:

@@ -76,10 +76,13 @@ def _start(live: LiveRequest) -> None:
 def precv_init(layer: Layer, original: Function) -> Function:
     """Make ``Precv_init``."""
     ends, requests, init = Ends(layer), layer.requests, layer.original("Comm", "Recv_init")
+    # MPI refuses both wildcards, and mpi4py has them as defaults.
+    any_source, any_tag = layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
 
     def substitute(  # noqa: PLR0917
-        self: Any, buf: Any, partitions: int, source: int, tag: int = 0, info: Any = layer.mpi.INFO_NULL
-    ) -> Any:
+        self: Any, buf: Any, partitions: int, source: int = any_source, tag: int = any_tag,
+        info: Any = layer.mpi.INFO_NULL,
+    ) -> Any:  # fmt: skip
         known = ends.of(self, source, tag)
         if known is None or partitions < 1 or source < 0 or tag < 0:
             return original(self, buf, partitions, ends.real(self, source), tag, info)
