@@ -258,16 +258,25 @@ def test_in_a_ring(tmp_path: Path, case: str) -> None:
     run(tmp_path, RING + CASES[case], 2)
 
 
-def test_mpi_begins_when_the_program_says_so(tmp_path: Path) -> None:
-    """With ``rc.initialize = False`` the program finds MPI uninitialised, though the library was initialised before."""
-    text = """
-import mpi4py
-mpi4py.rc.initialize = False
+@pytest.mark.parametrize(
+    "said", ["mpi4py.rc.initialize = False", "os.environ['MPI4PY_RC_INITIALIZE'] = 'No'; mpi4py.rc.initialize = True"]
+)
+def test_mpi_begins_when_the_program_says_so(tmp_path: Path, said: str) -> None:
+    """The program finds MPI uninitialised if it says so before, though the library was initialised before."""
+    text = f"""
+import os, mpi4py
+{said}
 from mpi4py import MPI
 assert not MPI.Is_initialized()
 MPI.Init_thread()
 assert MPI.Is_initialized() and MPI.COMM_WORLD.size == 2
 """
+    run(tmp_path, text, 2)
+
+
+def test_settings_of_other_values_are_ignored(tmp_path: Path) -> None:
+    """mpi4py ignores an environment variable with a value that it does not know."""
+    text = "import os; os.environ['MPI4PY_RC_INITIALIZE'] = '2'\nfrom mpi4py import MPI\nassert MPI.Is_initialized()"
     run(tmp_path, text, 2)
 
 
