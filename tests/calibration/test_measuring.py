@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -71,6 +72,32 @@ class Supposed(LinkProbe):
 def test_sizes_are_left_out_by_what_grows_with_size(latency: float, per_byte: float, measured: list[int]) -> None:
     """In 1.65 s, sizes are left out by the time that grows with size; a long latency leaves out no small size."""
     assert Supposed(latency, per_byte).first_turn((0, 8, 1024, 65536, 1 << 20), 1.65) == measured
+
+
+class Polled(Supposed):
+    """A fake link whose senders wait for the receive from a size on, whatever the receiver's rank does."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(1e-6, 0.0)
+        self.limit = limit
+
+    def sender_waits(self, size: int, *, early: bool = False, polls: bool = False) -> bool:
+        """Tell whether a sender waits; below the limit only while the receiver's rank makes no calls."""
+        assert not early
+        return size >= self.limit or not polls
+
+
+@pytest.mark.parametrize(("limit", "found"), [(4096, (1024, 4096)), (1, (None, 256)), (1 << 30, (65536, None))])
+def test_what_a_library_takes_is_told_by_a_receiver_in_other_calls(
+    limit: int, found: tuple[int | None, int | None]
+) -> None:
+    """A sender that is released although no receive is posted waited for an acknowledgement."""
+    assert Polled(limit).taken((256, 1024, 4096, 65536), time.monotonic() + 60) == found
+
+
+def test_a_search_without_time_finds_nothing() -> None:
+    """If time is up before the first trial, nothing is known of acknowledgements."""
+    assert Polled(4096).taken((256, 1024), time.monotonic() - 1) == (None, None)
 
 
 BLOCKED = {"blocked": [2e-6, 2e-6, 2e-6, 9]}
