@@ -16,6 +16,6 @@ def is_on(package: Any, name: str) -> bool:
     deleted ``rc``.
     """
     said = os.environ.get(f"MPI4PY_RC_{name.upper()}", "unset").lower()
-    if said in _OFF | _ON:
-        return said in _ON
-    return bool(getattr(getattr(package, "rc", None), name, True))
+    if said in _OFF:
+        return False
+    return said in _ON or bool(getattr(getattr(package, "rc", None), name, True))

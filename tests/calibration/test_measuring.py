@@ -13,6 +13,7 @@ from clue.calibration.contention import measure_pairs
 from clue.calibration.launching import launcher, run_program
 from clue.calibration.link import fit_link
 from clue.calibration.network import calibrate_link, measure_link
+from clue.calibration.programs import measure_link as measure_link_program
 from clue.calibration.programs.measure_link import LinkProbe
 from clue.calibration.programs.measure_link import Progress as Told
 from clue.calibration.programs.measure_pairs import crowded
@@ -81,10 +82,10 @@ class Polled(Supposed):
         super().__init__(1e-6, 0.0)
         self.limit = limit
 
-    def sender_waits(self, size: int, *, early: bool = False, polls: bool = False) -> bool:
+    def sender_waits(self, size: int, how: int = measure_link_program._WAIT) -> bool:
         """Tell whether a sender waits; below the limit only while the receiver's rank makes no calls."""
-        assert not early
-        return size >= self.limit or not polls
+        assert how != measure_link_program._EARLY
+        return size >= self.limit or how != measure_link_program._POLL
 
 
 @pytest.mark.parametrize(("limit", "found"), [(4096, (1024, 4096)), (1, (None, 256)), (1 << 30, (65536, None))])
@@ -100,10 +101,9 @@ def test_a_search_without_time_finds_nothing() -> None:
     assert Polled(4096).taken((256, 1024), time.monotonic() - 1) == (None, None)
 
 
-BLOCKED = {"blocked": [2e-6, 2e-6, 2e-6, 9]}
+TIMES = {"one_way": [1e-5, 9e-6, 1.1e-5, 9], "blocked": [2e-6, 2e-6, 2e-6, 9]}
 FOUND = {
-    "rows": [{"size": size, "one_way": [us * 1e-6, us * 0.9e-6, us * 1.1e-6, 9], **BLOCKED}
-             for size, us in ((0, 10), (128, 10), (4096, 29))],
+    "rows": [{"size": size, **TIMES} for size in (0, 128, 4096)],
     "receive": [1e-6, 1e-6, 1e-6, 9], "eager": 128, "waits": 129, "taken": None, "refused": None, "in_calls": True,
     "hosts": ["a", "b"], "mpi": "MPI", "left_out": [8192, 16384],
 }  # fmt: skip

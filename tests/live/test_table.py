@@ -42,8 +42,7 @@ def test_every_call_of_the_catalogue_is_substituted_or_local() -> None:
 @pytest.mark.parametrize("name", NAMES, ids=".".join)
 def test_arguments_have_mpi4pys_names(name: tuple[str, str]) -> None:
     """A program may pass any argument by its name."""
-    make = next(table[name] for module in MODULES for table in tables(module) if name in table)
-    found = list(functions_of(make(MagicMock(), lambda *_args, **_kwargs: None)))
+    found = list(functions_of(made(name)))
     parameters = [inspect.signature(each).parameters for each in found]
     takes = {parameter for each in parameters for parameter in each} - {"self", "cls", "layer", "comm"}
     if takes - {"args", "kwargs", "_args", "_kwargs", "original", "parent"}:  # others pass on whatever they get
@@ -53,13 +52,17 @@ def test_arguments_have_mpi4pys_names(name: tuple[str, str]) -> None:
 @pytest.mark.parametrize("name", NAMES, ids=".".join)
 def test_arguments_that_mpi4py_has_defaults_for_may_be_left_out(name: tuple[str, str]) -> None:
     """A program may leave out what it may leave out without clue."""
-    make = next(table[name] for module in MODULES for table in tables(module) if name in table)
-    substitute = make(MagicMock(), lambda *_args, **_kwargs: None)
+    substitute = made(name)
     if isinstance(substitute, FunctionType):
         takes = inspect.signature(substitute).parameters.values()
         needed = {each.name for each in takes if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD}
-        names = names_of(*name)
-        assert needed & {*names[len(names) - defaults_of(*name) :]} == set()
+        assert needed & optional_of(*name) == set()
+
+
+def made(name: tuple[str, str]) -> Any:
+    """Return the substitute of a call, made for a layer that does nothing."""
+    make = next(table[name] for module in MODULES for table in tables(module) if name in table)
+    return make(MagicMock(), lambda *_args, **_kwargs: None)
 
 
 def tables(module: Any) -> list[dict[tuple[str, str], Any]]:
@@ -72,9 +75,10 @@ def names_of(of: str, name: str) -> list[str]:
     return [each.arg for each in documented(of, name).args if each.arg not in {"self", "cls"}]
 
 
-def defaults_of(of: str, name: str) -> int:
-    """Return how many of the last arguments of a call have defaults, as mpi4py documents them."""
-    return len(documented(of, name).defaults)
+def optional_of(of: str, name: str) -> set[str]:
+    """Return the names of a call's arguments that mpi4py has defaults for: the last ones."""
+    names = names_of(of, name)
+    return {*names[len(names) - len(documented(of, name).defaults) :]}
 
 
 def documented(of: str, name: str) -> ast.arguments:

@@ -161,20 +161,18 @@ def receives(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[f
     return gathered
 
 
-def late_receive(
-    comm: MPI.Comm, size: int, late: float, buffer: bytearray, *, early: bool = False, polls: bool = False
-) -> float:
+def late_receive(comm: MPI.Comm, size: int, late: float, buffer: bytearray, how: int) -> float:
     """Receive late; return the time of the send, on rank 0, seconds.
 
-    With ``early`` the receive is posted before its send begins, and completed late. With ``polls`` the receiver's rank
-    meanwhile makes MPI calls that have nothing to do with the message.
+    With ``_EARLY`` the receive is posted before its send begins, and completed late. With ``_POLL`` the receiver's rank
+    meanwhile makes MPI calls that have nothing to do with the message. With ``_WAIT`` it makes none.
     """
     message = [memoryview(buffer)[:size], MPI.BYTE]
     if comm.rank:
-        request = comm.Irecv(message, 0, 7) if early else None
+        request = comm.Irecv(message, 0, 7) if how == _EARLY else None
         comm.Send(_EMPTY, 0, 6)
         begin = time.perf_counter() + late
-        while polls and time.perf_counter() < begin:
+        while how == _POLL and time.perf_counter() < begin:
             comm.Iprobe(0, 9)
         time.sleep(max(0.0, begin - time.perf_counter()))
         if request is None:
@@ -203,7 +201,7 @@ def serve(comm: MPI.Comm, buffer: bytearray) -> None:
         elif what == _CALL:
             calls(comm, size, count, buffer)
         else:
-            late_receive(comm, size, count, buffer, early=what == _EARLY, polls=what == _POLL)
+            late_receive(comm, size, count, buffer, what)
 
 
 # --- rank 0: the course of the measurement ---
@@ -258,22 +256,18 @@ class LinkProbe:
         self._ask(_RECEIVE, size, count)
         return median_of(receives(self._comm, size, count, self._buffer), self._confidence)
 
-    def sender_waits(self, size: int, *, early: bool = False, polls: bool = False) -> bool:
+    def sender_waits(self, size: int, how: int = _WAIT) -> bool:
         """Tell whether a sender waits for its late receive, by the majority of trials.
 
         Other processes may delay either rank, so that a send seems to wait, or begins late itself.
-
-        Args:
-            size: Size of the message.
-            early: Whether the receive is posted early, and completed late.
-            polls: Whether the receiver's rank makes other MPI calls until it receives.
+        ``how``: as of :func:`late_receive`.
         """
         blocked = median_of(self.blocked[size]).value if size in self.blocked else self.usual(size)
         late = max(_LATE, _LATE_TIMES * blocked)
         votes = [0, 0]
         while 2 * max(votes) < _LATE_TRIALS:
-            self._ask(_EARLY if early else _POLL if polls else _WAIT, size, late)
-            sent = late_receive(self._comm, size, late, self._buffer, early=early, polls=polls)
+            self._ask(how, size, late)
+            sent = late_receive(self._comm, size, late, self._buffer, how)
             votes[sent > late / 2] += 1
         return votes[True] > votes[False]
 
@@ -366,7 +360,7 @@ class LinkProbe:
             if time.monotonic() > deadline:
                 break
             self._progress.tell(f"late receives of {size} B, between other calls")
-            if self.sender_waits(size, polls=True):
+            if self.sender_waits(size, _POLL):
                 return taken, size
             taken = size
         return taken, None
@@ -388,7 +382,7 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     eager, waits = link.eager_limit(usable, time.monotonic() + limit * _FOR_EAGER)
     larger = [size for size in usable if waits is not None and size >= waits]
     taken, refused = link.taken(larger, time.monotonic() + limit * _FOR_EAGER)
-    in_calls = None if waits is None else link.sender_waits(waits, early=True)
+    in_calls = None if waits is None else link.sender_waits(waits, _EARLY)
     corners = [size for size in (eager, waits) if size is not None and size not in usable and size <= usable[-1]]
     usable = sorted([*usable, *corners])
     link.until_precise(usable, progress.begin + limit * (_FOR_EAGER + _FOR_ROUND_TRIPS), streams=False)
