@@ -7,15 +7,10 @@ from itertools import accumulate
 from statistics import median
 from typing import NamedTuple
 
-import numpy as np
-
 from clue.calibration.kernels import four_digits
 from clue.calibration.launching import launcher, run_program
-from clue.calibration.polyline import Floats
 from clue.errors import UsageError
-from clue.kernel.model.cold import Cold
 from clue.machine import ColdStart
-from clue.trace import Trace
 
 #: Longest wait, seconds, from which the limit is derived; the shortest wait always counts. The limit is a share of a
 #: burst, and after longer waits a short burst takes several times its warm time.
@@ -85,32 +80,3 @@ def cold_start_of(times: Sequence[BurstTime]) -> ColdStart:
         median(extra[each] / warm[name, True] for each in mine if each.wait <= most) for name, mine in short.items()
     )
     return ColdStart.through([*points.items()], max(_LEAST_SHARE, four_digits(max(shares))))
-
-
-def warm_bursts(trace: Trace, start: ColdStart) -> Floats:
-    """Return the CPU time of recorded bursts without what the waits before them cost, seconds, shape (ops,).
-
-    A factor from these times, with the cold starts that the simulator adds, reproduces the recording. What a call takes
-    beyond the shortest call of its kind in the trace counts as a wait.
-
-    Args:
-        trace: A recording made on a processor with these cold starts.
-        start: Its cold starts, seconds of that processor.
-    """
-    bursts = np.asarray(trace.bursts * 1e-9, np.float64)
-    if not start.is_stated:
-        return bursts
-    ops = trace.ops
-    least = np.full(int(ops.op.max(initial=0)) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(least, ops.op, ops.took)
-    waits = (ops.took - least[ops.op]) * 1e-9
-    # A burst of b seconds in all, extended by a share a of its warm time, contains a / (1 + a) b seconds of extra time.
-    inside = ColdStart(start.after, start.at_most / (1 + start.at_most))
-    for begin, end in zip(trace.head.offsets, trace.head.offsets[1:], strict=False):
-        cold, waited = Cold(), 0.0
-        for row in range(begin, end):
-            if bursts[row] > 0.0:
-                bursts[row] -= cold.begin(inside, waited, 0.0, float(bursts[row]))
-                cold.end(waited, 0.0)
-            waited += waits[row]
-    return bursts

@@ -21,7 +21,6 @@ from pathlib import PurePath
 
 import numpy as np
 
-from clue.calibration.cold_start import warm_bursts
 from clue.calibration.kernels import SPEEDS_MARK, Speeds, four_digits, speeds_document
 from clue.calibration.machine_file import by_region, cold_start_text, comment_lines, quoted, time_text
 from clue.calibration.measurement import Estimate, median_of
@@ -33,10 +32,6 @@ from clue.units import count_of, format_number
 
 #: Smallest CPU time of a region that is calibrated, seconds: shorter ones are too noisy.
 LEAST_TIME = 1e-3
-#: Share of the CPU time from which cold starts are told.
-_TOLD = 0.01
-#: No cold starts.
-_ALL_WARM = ColdStart()
 #: Key that stands for any other region.
 _DEFAULT = "default"
 #: Maximum number of calls that are named in a note.
@@ -170,27 +165,23 @@ class CountedRun:
         cpu: CPU time of all ranks by region, seconds; ``""`` is outside any region.
         program: Name of the program's file.
         calls: Number of its MPI calls by name, over all ranks.
-        cold: Extra time of bursts after waits, which is left out of ``cpu``; seconds.
     """
 
     ranks: int
     cpu: Mapping[str, float]
     program: str = ""
     calls: Mapping[str, int] = field(default_factory=dict)
-    cold: float = 0.0
 
     @classmethod
-    def of(cls, trace: Trace, start: ColdStart = _ALL_WARM) -> CountedRun:
-        """Return the CPU times of a trace, without the cold starts of its processor if they are known."""
+    def of(cls, trace: Trace) -> CountedRun:
+        """Return the CPU times of a trace."""
         regions = trace.head.regions
-        bursts = warm_bursts(trace, start)
-        totals = np.bincount(trace.ops.region, weights=bursts, minlength=len(regions))
+        totals = np.bincount(trace.ops.region, weights=trace.bursts * 1e-9, minlength=len(regions))
         begins = trace.ops.call[trace.ops.are_first() & (trace.ops.op != Op.COMPUTE)]
         made = np.bincount(begins, minlength=len(trace.head.calls)).tolist()
         calls = {name: count for name, count in zip(trace.head.calls, made, strict=True) if count}
         cpu = dict(zip(regions, totals.tolist(), strict=True))
-        cold = max(0.0, float(trace.bursts.sum() * 1e-9 - bursts.sum())) if start.is_stated else 0.0
-        return cls(trace.ranks, cpu, PurePath(trace.head.program).name, calls, cold)
+        return cls(trace.ranks, cpu, PurePath(trace.head.program).name, calls)
 
     @property
     def total(self) -> float:
@@ -297,12 +288,6 @@ def node_by_program(
         notes.append(
             f"factors hold beside {there.ranks} busy ranks, as in both recordings; memory contention can be measured "
             "with programs of one rank, or with kernels"
-        )
-    cold = max(run.cold / (run.total + run.cold) if run.cold else 0.0 for run in alone)
-    if cold >= _TOLD:
-        notes.append(
-            f"factors leave out the extra time of bursts after waits, up to {cold:.0%} of the recorded CPU time here: "
-            "simulations add it as cold_start"
         )
     if there.head.processor == processor_name():
         notes.append("the trace was recorded on a processor of the same model: factors should be near 1")

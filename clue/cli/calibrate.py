@@ -275,14 +275,11 @@ def _processor(arguments: argparse.Namespace) -> int:
         if arguments.target:
             node = _as_stated(arguments, name, tell)
         else:
-            cold_start = _cold_start(arguments, tell)
-            if arguments.trace:
-                node = _by_program(arguments, name, busy, cold_start, tell)
-            else:
-                node = _by_kernels(arguments, name, busy, tell)
+            measure = _by_program if arguments.trace else _by_kernels
+            node = measure(arguments, name, busy, tell)
             tell("measuring the time slice of two busy processes on one processor")
-            time_slice = measure_time_slice(confidence=arguments.confidence)
-            node = replace(node, time_slice=time_slice, cold_start=cold_start)
+            node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
+            node = replace(node, cold_start=_cold_start(arguments, tell))
     return _done(arguments, node, output)
 
 
@@ -411,9 +408,7 @@ def _check_kernels(option: str, kernels: Iterable[str]) -> None:
             raise UsageError(f"{option} must be among {', '.join(KERNELS)}, got {kernel!r}")
 
 
-def _by_program(
-    arguments: argparse.Namespace, name: str, busy: list[int], cold_start: ColdStart, tell: Report
-) -> NodeCalibration:
+def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell: Report) -> NodeCalibration:
     """Record the program of a trace here, alone and, if it has one rank, in simultaneous copies."""
     there = Trace.open(arguments.trace)
     program = _program(arguments, there)
@@ -428,8 +423,7 @@ def _by_program(
 
     def one(label: str) -> CountedRun:
         target = Path(folder) / f"{label}.clue"
-        recorded = record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec)
-        return CountedRun.of(recorded, cold_start)
+        return CountedRun.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
 
     # The author of the trace chose the program that is run here.
     command = shlex.join([str(program), *there.head.arguments])

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from clue.calibration.cold_start import BurstTime, cold_start_of, measure_cold_start, warm_bursts
-from clue.calibration.processor import CountedRun, NodeCalibration
+from clue.calibration.cold_start import BurstTime, cold_start_of, measure_cold_start
+from clue.calibration.processor import NodeCalibration
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.machine import ColdStart
 from clue.recording import find_mpiexec
-from clue.trace import Op, Trace, TraceBuilder
 
 
 def times(long: dict[int, tuple[float, float, float]], short: dict[int, tuple[float, float, float]]) -> list[BurstTime]:
@@ -86,54 +83,3 @@ def test_it_is_measured_here_and_written_as_the_simulator_reads_it() -> None:
     link = {"send_delay": "1 us", "transmission_delay": "1 us"}
     machine = load_machine({"nodes": [{"type": "pc"}], "network": {"between_nodes": link}, **written})
     assert machine.nodes[0].cold_start == node.cold_start
-
-
-def recorded(rank: list[tuple[float, float]]) -> Trace:
-    """Return a recording of one rank: bursts, and what the barrier after each took; microseconds."""
-    builder = TraceBuilder(1, "recorded")
-    for burst, took in rank:
-        builder[0].compute(burst * 1e-6)
-        builder[0].add(Op.BARRIER, took=round(took * 1e3))
-    return builder.build()
-
-
-def test_warm_bursts_leave_out_what_waits_cost() -> None:
-    """A wait of 1 ms costs 100 us, but no burst takes more than 1.5 times its warm time.
-
-    Barriers take 2 us without a wait. Of 60 us after the wait, 20 us are its cost, of 120 us 40 us, and of 300 us the
-    remaining 40 us. After that, nothing is owed.
-    """
-    trace = recorded([(300, 1002), (60, 2), (120, 2), (300, 2), (50, 2)])
-    start = ColdStart.through([(1e-3, 1e-4)], at_most=0.5)
-    assert warm_bursts(trace, start)[:5] == pytest.approx([300e-6, 40e-6, 80e-6, 260e-6, 50e-6])
-    assert warm_bursts(trace, ColdStart())[:5] == pytest.approx([300e-6, 60e-6, 120e-6, 300e-6, 50e-6])
-    run = CountedRun.of(trace, start)
-    assert (run.total, run.cold) == pytest.approx((730e-6, 100e-6))
-
-
-@given(
-    st.lists(st.tuples(st.integers(1, 5000), st.integers(0, 20_000)), min_size=1, max_size=12),
-    st.lists(
-        st.tuples(st.integers(10, 9000), st.integers(0, 900)), min_size=1, max_size=3, unique_by=lambda each: each[0]
-    ),
-    st.floats(0.05, 3.0),
-)
-def test_warm_bursts_undo_cold_starts(
-    rank: list[tuple[int, int]], points: list[tuple[int, int]], at_most: float
-) -> None:
-    """From bursts with the extra time of any waits, the warm bursts are found again."""
-    longer = [0]
-    for _, extra in sorted(points):
-        longer.append(longer[-1] + extra)
-    curve = [(wait * 1e-6, extra * 1e-6) for (wait, _), extra in zip(sorted(points), longer[1:], strict=True)]
-    start = ColdStart.through(curve, at_most)
-    waited, paid = 0.0, 0.0
-    rows = []
-    for warm, wait in rank:
-        owed = max(0.0, start.after(waited * 1e-6) * 1e6 - paid)
-        colder = min(owed, at_most * warm)
-        waited, paid = (float(wait), 0.0) if colder == owed else (waited + wait, paid + colder)
-        rows.append((warm + colder, 3.0 + wait))
-    found = warm_bursts(recorded([*rows, (1, 3)]), start)[: len(rank)]
-    # Bursts are recorded in whole nanoseconds, of which one can decide whether something is still owed.
-    assert found.sum() == pytest.approx(sum(warm for warm, _ in rank) * 1e-6, rel=1e-3, abs=len(rank) * 1e-8)

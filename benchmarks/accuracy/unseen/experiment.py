@@ -21,15 +21,14 @@ import numpy.typing as npt
 from benchmarks.accuracy.unseen.buying import Buyer, clue_command
 from benchmarks.accuracy.unseen.cases import Set, UnseenMachine, UnseenProgram
 from benchmarks.accuracy.unseen.figures import UnseenCase
-from benchmarks.accuracy.unseen.predicting import Recorded, by_user, figures
+from benchmarks.accuracy.unseen.predicting import Recorded, by_user, cpu_of, figures
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host
 from benchmarks.testbed.experiment import at_full_speed, in_turns, on_demand
 from benchmarks.testbed.truth import hosts_at
-from clue.calibration.processor import CountedRun
 from clue.config import load_machine
-from clue.machine import Machine, NodeType, Placement
+from clue.machine import Machine, Placement
 from clue.trace import Trace
 from clue.uncertainty.model_error import mean_message
 
@@ -69,19 +68,18 @@ class _OfProgram:
         hosts: Hosts of the machine, one for each node.
         file: The machine as its buyer describes it.
         runs: Real runs.
-        nodes: CPU time of all bursts when recorded on one node of each type, without cold starts, seconds of its
-            processors.
+        nodes: CPU time of each rank's bursts when recorded on one node of each type, seconds of its processors.
     """
 
     hosts: Sequence[Host]
     file: Path
     runs: Sequence[RealRun]
-    nodes: Mapping[str, float]
+    nodes: Mapping[str, Doubles]
 
     def longer_on_nodes(self, recorded: Recorded) -> Doubles:
         """Return, by rank, the bursts' duration on the nodes relative to the duration recorded at the stated speeds."""
         machine, placement, factors = self._stated(recorded)
-        of_types = {name: cpu / recorded.cpu.sum() for name, cpu in self.nodes.items()}
+        of_types = {name: cpu.sum() / recorded.cpu.sum() for name, cpu in self.nodes.items()}
         longer: Doubles = np.array([of_types[machine.nodes[node].name] for node in placement.nodes]) / factors
         return longer
 
@@ -129,7 +127,7 @@ class Experiment:
         with on_demand(unseen.name, hosts) as testbed:
             file = self.buyer.described(unseen.file, hosts, testbed)
             runs = in_turns([*self.programs, None], self.runs, partial(self._run, nominal, hosts, testbed))
-        nodes = self._on_nodes(load_machine(file), hosts)
+        nodes = self._on_nodes(nominal, hosts)
         for program in self.programs:
             of_program = _OfProgram(hosts, file, [run.beyond(runs[None]) for run in runs[program]], nodes[program])
             yield self._case(program, unseen, of_program)
@@ -180,21 +178,20 @@ class Experiment:
 
         return RealRun(**self.measured.get(f"{machine.name}-{name}-{turn}", measure))
 
-    def _on_nodes(self, machine: Machine, hosts: Sequence[Host]) -> dict[UnseenProgram, dict[str, float]]:
-        """Return the CPU time of all bursts when recorded on one node of each type, seconds of its processors.
+    def _on_nodes(self, machine: Machine, hosts: Sequence[Host]) -> dict[UnseenProgram, dict[str, Doubles]]:
+        """Return the CPU time of each rank's bursts when recorded on one node of each type, seconds of its processors.
 
-        All ranks are on that node, each with a processor of it. As in ``clue calibrate processor``, it is the time
-        without cold starts, which predictions add.
+        All ranks are on that node, each with a processor of it.
         """
-        found: dict[UnseenProgram, dict[str, float]] = {program: {} for program in self.programs}
-        for name, node in machine.node_types().items():
+        found: dict[UnseenProgram, dict[str, Doubles]] = {program: {} for program in self.programs}
+        for name in machine.node_types():
             host = next(host for host in hosts if machine.nodes[host.index].name == name)
             alone = replace(host, index=0, processors=machine.processors, rack=None, latency=0.0)
             with on_demand("recording", [alone]) as testbed:
                 for program in self.programs:
                     kept, record = f"{machine.name}-{name}-{program.name}-{program.size}", self._record_on
                     target, _ = self._kept(kept, partial(record, testbed, alone, program))
-                    found[program][name] = _warm_time(Trace.open(target), host, node)
+                    found[program][name] = cpu_of(Trace.open(target)) * host.factor
         return found
 
     def _record_on(self, testbed: Callable[[], str], host: Host, program: UnseenProgram, target: Path) -> None:
@@ -232,15 +229,3 @@ class Experiment:
         )  # fmt: skip
         self.tell(str(case))
         return case
-
-
-def _warm_time(trace: Trace, host: Host, node: NodeType) -> float:
-    """Return the CPU time of a recording on a host without cold starts, seconds of its processors.
-
-    The testbed slows a burst in the call after it: this part of the call is not a wait.
-    """
-    ops = trace.ops
-    slowed = np.rint((host.factor - 1) * ops.cpu).astype(np.int64)
-    trace = replace(trace, ops=replace(ops, took=np.maximum(ops.took - slowed, 0)))
-    cold_start = node.cold_start.scaled(1 / node.factor(""))  # in seconds of this computer
-    return CountedRun.of(trace, cold_start).total * host.factor
