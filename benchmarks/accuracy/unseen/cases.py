@@ -2,10 +2,9 @@
 
 *Rehearsal*: may be run, recorded and predicted while the model is repaired. *Frozen*: no frozen program is predicted on
 any machine, and no program on a frozen machine, before the commit that freezes the model. Sizes were
-chosen by how long programs run, and by nothing else. *Seen*: were frozen until somebody looked at them. Intervals are
-learned from the looks at the eighth set (``eighth_set.csv``) and the ninth one (``ninth_set.csv``). Of the first set
-there are three looks (``seen.csv``), of the second half a look (``half_look.csv``), of the third to the ninth one each
-(``third_set.csv`` to ``ninth_set.csv``). The tenth set is frozen, and nobody has looked at it.
+chosen by how long programs run, and by nothing else. *Seen*: were frozen until somebody looked at them;
+:mod:`benchmarks.accuracy.unseen.sets` has the tables. Intervals are learned from the looks at the eighth and the ninth
+set. Half of the tenth set, which is marked frozen, has been looked at.
 """
 
 from __future__ import annotations
