@@ -14,6 +14,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
 
+from clue.units import format_number
+
 _Words: TypeAlias = Mapping[str, object]
 _NOTHING: _Words = MappingProxyType({})
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)*(?:e[+-]?[0-9]+)?(?!\w)")
@@ -31,13 +33,32 @@ class About(Enum):
     ENGINE = "engine"
 
 
+class Count(int):
+    """A number in a text that has words for one and for several: ``"{count:message was|messages were} late"``."""
+
+    def __format__(self, words: str) -> str:
+        """Return the number, with the words that suit it."""
+        one, _, several = words.partition("|")
+        return f"{format_number(int(self))} {one if self == 1 else several}".rstrip()
+
+
+class _UpTo(str):
+    """The largest of several figures."""
+
+    __slots__ = ()
+
+    def __format__(self, words: str) -> str:
+        return f"up to {self!s} {words.partition('|')[2]}".rstrip()
+
+
 class Caveat(str):
     """A caveat: its text, and what is needed to merge it with those of other machines and programs.
 
     Args:
         about: What it is about.
         name: Name of that.
-        text: Its text, with placeholders for words and figures: ``"{count} of {all} receives …"``.
+        text: Its text, with placeholders for words and figures: ``"{count} of {all} receives …"``; :class:`Count` has
+            words for one and for several.
         words: Words by placeholder; caveats with different words stay separate.
         figures: Figures by placeholder, the most important first; if caveats differ only in figures, one of them is
             stated.
@@ -57,7 +78,7 @@ class Caveat(str):
         said = text.format(**words, **figures)
         caveat = super().__new__(cls, f"{name}: {said}")
         caveat.about, caveat.said, caveat.size = about, said, size
-        at_most = {place: f"up to {figure}" for place, figure in list(figures.items())[:1]}
+        at_most = {place: _UpTo(f"{figure}") for place, figure in list(figures.items())[:1]}
         caveat.at_most = text.format(**{**words, **figures, **at_most})
         caveat._given = (about, name, text, dict(words), dict(figures), size)
         return caveat
@@ -79,8 +100,8 @@ def note(about: About, name: str, text: str) -> Caveat:
 
 
 def counted(name: str, text: str, count: int) -> Caveat:
-    """Return a caveat on a program whose only figure is the ``{count}`` in its text."""
-    return Caveat(About.PROGRAM, name, text, figures={"count": count}, size=count)
+    """Return a caveat on a program whose only figure is the ``{count:one|several}`` in its text."""
+    return Caveat(About.PROGRAM, name, text, figures={"count": Count(count)}, size=count)
 
 
 def note_of_recording(name: str, text: str) -> Caveat:

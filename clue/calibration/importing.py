@@ -305,18 +305,30 @@ def _field(text: str, name: str) -> str:
 
 # --- NetPIPE ---
 
+#: A line of any version: version 5 has decimal prefixes for sizes and rates, and may have colours.
 _NETPIPE_LINE = re.compile(
-    r"^\s*\d+:\s+(\d+)\s+(?:bytes|B)\b.*?([\d.]+)\s+([MG])bps\s+in\s+([\d.]+)\s+(usec|msec|sec)", re.MULTILINE
+    r"^\s*\d+:\s+(\d{1,15}(?:\.\d+)?)\s+(bytes|[KMGT]?B)\s.*?-->\s+[\d.]+\s+[KMGT]?bps\s+in\s+"
+    r"(\d+(?:\.\d+)?)\s+(usec|msec|sec)",
+    re.MULTILINE,
 )
+_NETPIPE_BEGIN = re.compile(r"^\s*\d+:\s.*\btimes\s+-->", re.MULTILINE)
 _NETPIPE_UNITS = {"usec": 1e-6, "msec": 1e-3, "sec": 1.0}
+_NETPIPE_SIZES = {"bytes": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
 def _read_netpipe(text: str, name: str, _: Mapping[str, str]) -> Measurement:
+    text = _COLOUR.sub("", text)
     printed = _NETPIPE_LINE.findall(text)
+    if len(printed) < (lines := len(_NETPIPE_BEGIN.findall(text))):
+        raise UsageError(
+            f"{name}: lines must have the form 'N: SIZE bytes|B … --> RATE bps in TIME usec', got {len(printed)} of "
+            f"{lines} lines that do"
+        )
     if printed:
         rows = [
-            SizeRow(int(size), one_way=Estimate.alone(float(time) * _NETPIPE_UNITS[unit]))
-            for size, _rate, _prefix, time, unit in printed
+            SizeRow(round(float(size) * _NETPIPE_SIZES[word]), Estimate.alone(float(time) * _NETPIPE_UNITS[unit]))
+            for size, word, time, unit in printed
         ]
     else:
         size, time, unit = _netpipe_columns(text, name)
@@ -461,6 +473,6 @@ FORMS: Mapping[str, Callable[[str, str, Mapping[str, str]], Measurement]] = {
 _SIGNS = {
     "imb": r"^#\s*Benchmarking\s",
     "osu": r"^#\s*(OSU |Size\s)",
-    "netpipe": r"^\s*\d+:\s+\d+\s+(bytes|B)\b.*[MG]bps|^\s*[\d.eE+-]+(\s+[\d.eE+-]+){2,4}\s*\Z",
+    "netpipe": r"^\s*\d+:\s+[\d.]+\s+(bytes|[KMGT]?B)\b.*[KMGT]?bps|^\s*[\d.eE+-]+(\s+[\d.eE+-]+){2,4}\s*\Z",
     "csv": r"^[^#\n]*\bsize\b[^\n]*[,;]|^[^#\n]*[,;][^\n]*\bsize\b",
 }

@@ -225,13 +225,13 @@ def _of_hosts(
     warnings = [each for each in (*(figure.stale for figure in figures), stale) if each]
 
     def take(routine: str, /, **sizes: int) -> float:
-        return max(
-            forecaster.need(routine, sizes, host)[0].seconds / each.cpu for host, each in zip(hosts, there, strict=True)
-        )
+        needs = [forecaster.need(routine, sizes, host) for host in hosts]
+        warnings.extend(each for *_, said in needs for each in said)
+        return max(need.seconds / each.cpu for (need, *_), each in zip(needs, there, strict=True))
 
     memory = float(min(each.memory for each in there))
     found, left_out = ordered(routine, arguments.processes or len(hosts), take, route, memory)
-    return found, left_out, warnings
+    return found, left_out, list(dict.fromkeys(warnings))
 
 
 # --- requests, and who answers them ---

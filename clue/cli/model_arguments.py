@@ -122,7 +122,7 @@ def add_best(commands: Commands, run: Command) -> None:
         action="append",
         default=[],
         metavar="KIND=M[,M…]",
-        help="largest number of processes on a processor of a kind (default: as many as were fitted)",
+        help="numbers of processes that a processor of a kind may have (default: all that were fitted)",
     )
     command.add_argument("--top", type=positive, metavar="K", help="show the first K (default: 20)")
     command.add_argument(

@@ -72,7 +72,7 @@ def _allreduce(short: int) -> Rule:
 
 
 def _allgather(collective: Collective) -> str:
-    total = collective.mean_size * collective.size
+    total = collective.whole_size
     if is_power_of_two(collective.size):
         return "recursive_doubling" if total < _ALLGATHER_LONG else "ring"
     return "bruck" if total < _ALLGATHER_SHORT else "ring"
@@ -97,8 +97,9 @@ def _reduce_scatter(collective: Collective) -> str:
     manner = collective.manner
     if manner.commutative:
         # MPIR_Csel_search counts elements instead of bytes, for Ireduce_scatter_block only.
-        block = collective.elements if manner.block and manner.nonblocking else collective.mean_size
-        return "recursive_halving" if block * collective.size < _REDUCE_SCATTER_LONG else "pairwise"
+        in_elements = manner.block and manner.nonblocking
+        total = collective.elements * collective.size if in_elements else collective.whole_size
+        return "recursive_halving" if total < _REDUCE_SCATTER_LONG else "pairwise"
     regular = is_power_of_two(collective.size) and collective.is_regular
     return "noncommutative" if regular else "recursive_doubling"
 

@@ -222,8 +222,7 @@ def _reduce_scatter(collective: Collective) -> str:
     size, manner = collective.size, collective.manner
     if manner.block:
         return _from(_REDUCE_SCATTER_BLOCK, size, collective.mean_size) if manner.commutative else "reduce_then_scatter"
-    total = sum(collective.sizes) * size // len(collective.sizes)
-    return _from(_TUNED["reduce_scatter"], size, total) if manner.commutative else "nonoverlapping"
+    return _from(_TUNED["reduce_scatter"], size, collective.whole_size) if manner.commutative else "nonoverlapping"
 
 
 def _is_too_small(collective: Collective, algorithm: str) -> bool:

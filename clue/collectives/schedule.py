@@ -94,6 +94,11 @@ class Collective:
         return sum(self.sizes) // len(self.sizes)
 
     @property
+    def whole_size(self) -> int:
+        """Size of a block for each rank, all together, bytes: the mean is not rounded before."""
+        return sum(self.sizes) * self.size // len(self.sizes)
+
+    @property
     def elements(self) -> int:
         """Mean size in elements."""
         return self.mean_size // self.manner.element

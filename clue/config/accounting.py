@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from clue.caveats import Count
 from clue.config.document import format_value
 from clue.errors import ConfigError
 from clue.files import read_text
@@ -186,6 +187,6 @@ class _Reader:
 def notes_of(accounting: Accounting, file: str) -> Iterator[str]:
     """Yield notes about what was read, for the reader of results."""
     if accounting.never:
-        yield f"{file}: {accounting.never:,} jobs that never ran are left out"
+        yield f"{file}: {Count(accounting.never):job that never ran is|jobs that never ran are} left out"
     if accounting.unlimited:
-        yield f"{file}: {accounting.unlimited:,} jobs have no time limit; they count as if it were what they ran"
+        yield f"{file}: {Count(accounting.unlimited):job has|jobs have} no time limit: the run time counts as the limit"

@@ -44,7 +44,8 @@ class Figures:
     store: Store
     clock: Callable[[], float] = time.time
     _known: dict[str, Figure] = field(default_factory=dict)
-    _silent: dict[str, tuple[float, Figure]] = field(default_factory=dict)
+    #: What a measurement that failed gave instead, and when.
+    _silent: dict[str, tuple[float, Figure | ForecastError]] = field(default_factory=dict)
 
     def get(self, name: str, deadline: float, measure: Callable[[], tuple[Any, float]]) -> Figure:
         """Return a figure that is no older than its deadline; an older one where it cannot be measured.
@@ -64,13 +65,16 @@ class Figures:
         if known is not None and self._is_fresh(known, deadline):
             self._known[name] = known
             return known
-        since, stale = self._silent.get(name, (0.0, known))
+        since, stale = self._silent.get(name, (0.0, None))
         if stale is not None and 0 <= self.clock() - since < RETRY:
+            if isinstance(stale, ForecastError):
+                raise ForecastError(str(stale))
             return stale
         try:
             value, age = measure()
         except ForecastError as error:
             if known is None:
+                self._silent[name] = self.clock(), error
                 raise
             age = max(0.0, self.clock() - known.measured)
             stale = Figure(known.value, known.measured, f"{error}: the figure used is {format_time(age)} old")
@@ -82,8 +86,15 @@ class Figures:
         """Keep a figure with its age in seconds."""
         figure = Figure(value, self.clock() - max(0.0, age))
         self._known[name] = figure
+        self._silent.pop(name, None)
         self.store.note(name, value, figure.measured)
         return figure
+
+    def put_if_newer(self, name: str, value: object, age: float) -> None:
+        """Keep a figure with its age in seconds, unless a newer one is known."""
+        known = self._known.get(name) or self._kept(name)
+        if known is None or not self.clock() - max(0.0, age) < known.measured <= self.clock():
+            self.put(name, value, age)
 
     def all(self, prefix: str) -> dict[str, Figure]:
         """Return figures whose names begin with a prefix, of any age."""

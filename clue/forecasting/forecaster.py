@@ -279,7 +279,8 @@ class Forecaster:
         found = []
         for link in told["links"]:
             one, other = (host if each == told["host"] else each for each in link["between"])
-            self.figures.put(_name(one, other), {key: link[key] for key in ("latency", "bandwidth")}, link["age"])
+            figure = {key: link[key] for key in ("latency", "bandwidth")}
+            self.figures.put_if_newer(_name(one, other), figure, link["age"])
             found.append((one, other))
         return found
 

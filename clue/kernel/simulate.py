@@ -180,7 +180,7 @@ def warnings_of(replay: Replay, program: Description, machine: Machine, placed: 
     if replay.left_over:
         yield counted(
             program.name,
-            "{count} messages were sent and never received",
+            "{count:message was|messages were} sent and never received",
             replay.left_over,
         )
 
@@ -216,15 +216,15 @@ def _left_out(program: Description, live: bool) -> Iterator[Caveat]:
     if program.unresolved:
         yield counted(
             program.name,
-            "{count} receives or probes do not say what they matched (the MPI library did not tell); they are left "
-            "out: run the program live instead (clue run)",
+            "{count:receive or probe is|receives or probes are} left out, because the MPI library did not tell what "
+            "was matched: run the program live instead (clue run)",
             program.unresolved,
         )
     if program.failed_polls:
         yield counted(
             program.name,
-            "{count} Test or probe calls found nothing when recorded; they are replayed as often, with the "
-            "computation between them: a live run tells how often it would poll here (clue run)",
+            "{count:Test or probe call|Test or probe calls} found nothing when recorded; a replay polls as often, with "
+            "the computation between polls: a live run tells how often the program would poll here (clue run)",
             program.failed_polls,
         )
 

@@ -106,6 +106,11 @@ class Bin:
     memory: tuple[float, float] = (0.0, math.inf)
     composed: str = ""
 
+    @property
+    def is_beyond(self) -> bool:
+        """Whether it holds for processes that need more memory than a processor has."""
+        return self.memory[0] > 0
+
     def holds(self, ranks: Floats | int, memory: Floats | float) -> Flags | bool:
         """Return where it holds, by P and by the memory of a processor's processes."""
         # A need of 0 bytes belongs to the first bin.
@@ -223,15 +228,20 @@ class ClusterModel:
         ranks = ranks_of(configuration)
         return None not in (self.holding(kind, use.processes, size, ranks) for kind, use in configuration.items())
 
-    def predict(self, size: float, configuration: Configuration) -> Forecast:
+    def predict(self, size: float, configuration: Configuration, ranks: int = 0) -> Forecast:
         """Predict the time of a program on some processors.
+
+        Args:
+            size: N, the problem size.
+            configuration: The processors, with the most processes on one of each kind.
+            ranks: P; 0: all processors of a kind have as many processes.
 
         Raises:
             ModelError: There is no model for the use of one of the kinds, or the size is not above 0.
         """
         if not configuration:
             raise ModelError("configuration must use processors, got none")
-        total = ranks_of(configuration)
+        total = ranks or ranks_of(configuration)
         key = configuration.get(self.adjusted)
         adjustment = self.adjustment(0 if key is None else key.processes)
         return forecast(
@@ -242,10 +252,10 @@ class ClusterModel:
         """Return the adjustment of whole times for a number of processes of the adjusted kind; 0: it is not used."""
         return self.adjustments.get(processes, Adjustment())
 
-    def outside(self, size: float, configuration: Configuration) -> tuple[str, ...]:
+    def outside(self, size: float, configuration: Configuration, ranks: int = 0) -> tuple[str, ...]:
         """Return a line for each way in which size and ranks lie outside the fitted range; none: they are inside."""
         found = []
-        at = {SIZE: float(size), RANKS: float(ranks_of(configuration))}
+        at = {SIZE: float(size), RANKS: float(ranks or ranks_of(configuration))}
         for kind, use in configuration.items():
             holding = self.holding(kind, use.processes, size, int(at[RANKS]))
             for name, (low, high) in _joined([holding] if holding else []).items():

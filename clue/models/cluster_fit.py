@@ -134,7 +134,7 @@ def fit_cluster(
     if faults:
         raise ModelError(faults)
     for kind, composition in (compositions or {}).items():
-        kinds[kind] += _composed(kinds[kind], kinds[composition.source], composition)
+        kinds[kind] += _composed(kinds[kind], kinds[composition.source], composition, limits.get(kind, math.inf))
     model = ClusterModel({kind: tuple(bins) for kind, bins in kinds.items()}, footprint)
     return _adjusted(model, runs, adjusted) if adjusted else model
 
@@ -378,20 +378,25 @@ def _products(part: str) -> tuple[tuple[Term, ...], list[int], list[int]]:
     return terms, list(of_w), list(factors)
 
 
-def _composed(own: Sequence[Bin], of: Sequence[Bin], composition: Composition) -> list[Bin]:
-    """Return the scaled models of another kind, for a kind without models of its own."""
-    known = {(each.processes, each.ranks, each.memory) for each in own}
-    wanted = [each for each in of if (each.processes, each.ranks, each.memory) not in known]
+def _composed(own: Sequence[Bin], of: Sequence[Bin], composition: Composition, limit: float) -> list[Bin]:
+    """Return the scaled models of another kind, where a kind has none of its own; within its own memory or beyond."""
+    known = {_use_of(each) for each in own}
+    wanted = [each for each in of if _use_of(each) not in known and (limit < math.inf or not each.is_beyond)]
     return [
         Bin(
             each.processes,
             {part: time.scaled(_factor(part, own, of, composition)) for part, time in each.parts.items()},
             each.ranks,
-            each.memory,
+            (limit, math.inf) if each.is_beyond else (0.0, limit),
             composition.source,
         )
         for each in wanted
     ]
+
+
+def _use_of(each: Bin) -> tuple[int, int | None, bool]:
+    """Return what a model holds for, whatever the memory of its kind."""
+    return each.processes, each.ranks, each.is_beyond
 
 
 def _factor(part: str, own: Sequence[Bin], of: Sequence[Bin], composition: Composition) -> float:

@@ -218,7 +218,7 @@ class ProgramModel:
             ModelError: A part cannot be fitted or predicted.
         """
         found = forecast_of(self.time, size, ranks)
-        return replace(found, inside=found.inside and not self._on_other_nodes(ranks))
+        return replace(found, inside=found.inside and not self.outside(size, ranks))
 
     def outside(self, size: float, ranks: int) -> tuple[str, ...]:
         """Return a line for each way in which size and ranks lie outside the fitted range; none: they are inside."""
@@ -249,10 +249,12 @@ class ProgramModel:
     def _beyond(self, size: float, ranks: int) -> tuple[str, ...]:
         """Return a line for each way in which size and ranks lie outside the fitted range of values."""
         at = {SIZE: float(size), RANKS: float(ranks)}
-        if self.time.inside({name: [value] for name, value in at.items()})[0]:
-            return ()
-        beyond = [(name, ends) for name, ends in self.time.domain.items() if not ends[0] <= at[name] <= ends[1]]
-        return tuple(
+        # The terms may be inside, such as n² / P, where n and P are not.
+        beyond = tuple(
             f"{name} must be {low:g} to {high:g} to be inside what was fitted, got {at[name]:g}"
-            for name, (low, high) in beyond
-        ) or (f"n = {size:g} on {ranks} ranks lies between points that were measured, where nothing tells",)
+            for name, (low, high) in self.time.domain.items()
+            if not low <= at[name] <= high
+        )
+        if beyond or self.time.inside({name: [value] for name, value in at.items()})[0]:
+            return beyond
+        return (f"n = {size:g} on {ranks} ranks lies between points that were measured, where nothing tells",)

@@ -178,10 +178,10 @@ class _OfKinds(_Question):
             yield note(About.PROGRAM, self.task.key[0].name, text)
 
     def _predict(self) -> Forecast:
-        return self._model.predict(self.modelled.size, self.uses)
+        return self._model.predict(self.modelled.size, self.uses, self.task.key[1])
 
     def _outside(self) -> tuple[str, ...]:
-        return self._model.outside(self.modelled.size, self.uses)
+        return self._model.outside(self.modelled.size, self.uses, self.task.key[1])
 
 
 class _OfProgram(_Question):

@@ -188,8 +188,10 @@ class Accounts:
         if not account.quantum or not variation:
             return account.billed(run)
         normal = NormalDist()
-        deviations = (normal.inv_cdf((i + 0.5) / _QUANTILES) for i in range(_QUANTILES))
-        return sum(account.billed(run * varied(variation, each)) for each in deviations) / _QUANTILES
+        times = [varied(variation, normal.inv_cdf((i + 0.5) / _QUANTILES)) for i in range(_QUANTILES)]
+        # The quantiles lack the longest times; their mean must be the stated one.
+        mean = sum(times) / _QUANTILES
+        return sum(account.billed(run * each / mean) for each in times) / _QUANTILES
 
     # --- criteria ---
 
@@ -229,7 +231,7 @@ class Accounts:
         """
         cell, name = attempt.cells[w], self._scenario.workloads[w].name
         if self._scenario.queue is not None:
-            own = [use for use in self.uses(attempt) if use.workload == name]
+            own = [use for use in self.uses(attempt) if use.workload == name and use.rate > 0]
             if own:
                 return 1 / _mean(own, [use.seconds for use in own]), _mean(own, [use.billed for use in own])
         return cell.throughput, self.billed(attempt, cell)

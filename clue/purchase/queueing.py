@@ -80,8 +80,12 @@ class Queues:
         mix = self._scenario.queue
         if mix is None or not attempt.settled:
             return
+        deadlines = {each.name: each.deadline for each in self._scenario.workloads}
         for of, by_ranks in zip(mix.classes, _takes(attempt), strict=True):
             longest = max(each.run for each in by_ranks.values())
+            if longest > (deadline := deadlines[of.workload]):
+                what = f"job class {of.name}: a run must end within {format_time(deadline)}"
+                yield Miss(what, format_time(longest), longest)
             if of.limit is not None and longest > of.limit:
                 what = f"job class {of.name}: a job must end within its time limit of {format_time(of.limit)}"
                 yield Miss(what, format_time(longest), longest)

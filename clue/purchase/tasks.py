@@ -29,7 +29,12 @@ def tasks_of(
     option = next(each for each in scenario.options if each.name == entry.option)
     (attempt,) = attempts_on([option], scenario, predictor, progress)
     for workload, cell, outcome in zip(scenario.workloads, attempt.cells, entry.workloads, strict=True):
-        counts = (outcome.ranks, outcome.side_by_side)
-        choice = next(each for each in cell.choices if (each.split.ranks, each.split.side_by_side) == counts)
+        splits = ((each, each.split) for each in cell.choices)
+        choice = next(
+            each
+            for each, split in splits
+            if (split.ranks, split.side_by_side) == (outcome.ranks, outcome.side_by_side)
+            and outcome.layout in {"", str(split.layout)}
+        )
         for component, task in zip(workload.components, choice.run.tasks, strict=True):
             yield workload.title(component), task

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from clue.caveats import About, Caveat, counted, note_of_recording
+from clue.caveats import About, Caveat, Count, counted, note_of_recording
 from clue.errors import SkeletonError
 from clue.skeleton.clustering import Clusters
 from clue.skeleton.events import Events
@@ -219,10 +219,11 @@ def _shrunk(trace: Trace, short: Scaled) -> Iterator[Caveat]:
         yield Caveat(
             About.PROGRAM,
             trace.name,
-            "{count} messages and collective calls of its skeleton represent less than one of the application each: "
-            "they have fewer bytes, but no less latency, which at {latency} us each is {share} of its time",
+            "{count:message or collective call of its skeleton represents|messages and collective calls of its "
+            "skeleton represent} less than one of the application each, with fewer bytes, but no less latency, which "
+            "at {latency} us each is {share} of its time",
             figures={
-                "count": f"{short.shrunk:,}",
+                "count": Count(short.shrunk),
                 "latency": f"{LATENCY * 1e6:g}",
                 "share": f"{short.share:.1%}",
             },
@@ -231,8 +232,8 @@ def _shrunk(trace: Trace, short: Scaled) -> Iterator[Caveat]:
     if short.levelled:
         yield counted(
             trace.name,
-            "{count} runs of pipelines keep all their iterations, with less in each: so the time to fill them stays "
-            "in proportion",
+            "{count:run of a pipeline keeps all its|runs of pipelines keep all their} iterations, with less in each: "
+            "so the time to fill pipelines stays in proportion",
             short.levelled,
         )
 

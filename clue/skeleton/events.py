@@ -191,11 +191,17 @@ def _caveats(trace: Trace, lonely: int) -> Iterator[Caveat]:
     if count := int(wild.sum()):
         yield counted(
             trace.name,
-            "{count} receives and probes from any source are from the source that they had when recorded",
+            "{count:receive or probe from any source is|receives and probes from any source are} from the recorded "
+            "source",
             count,
         )
     if lonely:
-        yield counted(trace.name, "{count} messages without a known sender or receiver are left out", lonely)
+        yield counted(
+            trace.name,
+            "{count:message without a known sender or receiver is|messages without a known sender or receiver are} "
+            "left out",
+            lonely,
+        )
 
 
 # --- units ---

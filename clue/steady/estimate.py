@@ -60,6 +60,15 @@ class Slopes:
         left = 1.0 - float(self.measured.sum() / self.iterations.sum())
         return float((second**2).mean() * (self.iterations**2).sum()) * max(left, 0.0)
 
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of the variance: m² / tr R² for m second differences with the correlation matrix R.
+
+        Neighbours correlate by -2/3, those after them by 1/6.
+        """
+        m = len(self.seconds) - 2
+        return m**2 / (m + 2 * (m - 1) * 4 / 9 + 2 * max(m - 2, 0) / 36)
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -72,11 +81,22 @@ class Estimate:
 def estimate(stretches: Sequence[Slopes]) -> Estimate:
     """Estimate the time of all iterations of some stretches."""
     total = sum(each.total for each in stretches)
-    degrees = sum(len(each.seconds) - 2 for each in stretches)
     # Ranks drift apart for longer than a measured block; the computation of the slowest rank is known.
     drifting = not all(each.coupled for each in stretches)
-    plain, rest = (sum(each.variance(explained=explained) for each in stretches) for explained in (False, True))
-    explained = drifting or rest < plain
+    plain, rest = ([each.variance(explained=explained) for each in stretches] for explained in (False, True))
+    explained = drifting or sum(rest) < sum(plain)
     moved = sum(each.moved for each in stretches) if explained else 0.0
-    half = student(TAIL, degrees) * math.sqrt(rest if explained else plain)
+    half = _half(rest if explained else plain, [each.degrees for each in stretches])
     return Estimate(total + moved, max(half, abs(moved) * (1.0 if drifting else _REACH)))
+
+
+def _half(variances: Sequence[float], degrees: Sequence[float]) -> float:
+    """Return half the width of the 80 % interval of a sum.
+
+    Degrees of freedom are combined by F. E. Satterthwaite, Biometrics Bulletin 2 (1946).
+    """
+    total = sum(variances)
+    if not total:
+        return 0.0
+    behind = sum((variance / total) ** 2 / each for variance, each in zip(variances, degrees, strict=True))
+    return student(TAIL, 1 / behind) * math.sqrt(total)

@@ -97,5 +97,5 @@ def _drawn_link(link: Link, send: float, transmission: float) -> Link:
 
 
 def _drawn_contention(contention: Contention, transmission: float) -> Contention:
-    """Scale busy times of ports and bandwidths of cables like the delay of the link between nodes."""
-    return contention if transmission == 1.0 else contention.busier(transmission)
+    """Scale busy times of ports, and bandwidths and latencies of cables, like the delay of the link between nodes."""
+    return contention if transmission == 1.0 else contention.busier(transmission).later(transmission)

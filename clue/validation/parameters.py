@@ -4,7 +4,8 @@
 kind          what a cost of 1.1 means
 ============  ================================================================================================
 computation   all computation on a node type takes 1.1 times as long (or that on all node types)
-latency       an empty message takes 1.1 times as long to send and to arrive; others take longer by the same time
+latency       an empty message takes 1.1 times as long to send and to arrive, also between switches; others take
+              longer by the same time
 bandwidth     the growth of delays with size is 1.1 times as large; messages occupy shared resources 1.1 times as long
 contention    simultaneous messages cost more: the excess of factors over 1, or the time for which messages occupy
               ports, is 1.1 times as large; or the links of the topology have 1/1.1 times the bandwidth
@@ -127,7 +128,9 @@ def _delay(inside: bool, change: _OfLink, machine: Machine, cost: float) -> Mach
         return change(link, cost) if meant else link
 
     def shared(contention: Contention) -> Contention:
-        return contention.busier(cost) if change is _narrower and not inside else contention
+        if inside:
+            return contention
+        return contention.busier(cost) if change is _narrower else contention.later(cost)
 
     def node(each: NodeType) -> NodeType:
         return each.copying_longer(cost) if change is _narrower and (inside or not own) else each

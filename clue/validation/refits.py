@@ -40,7 +40,8 @@ class Refit:
 
     Attributes:
         parameter: The parameter.
-        multiplier: Factor of the figure in the machine's file: below 1, a bandwidth is lower than stated.
+        multiplier: Factor of the figure in the machine's file: below 1, a bandwidth is lower than stated. For
+            contention, the factor of its cost, as several figures may state it.
         range: Smallest and largest leave-one-out multiplier; ``None`` below three cases.
         predicted: Predictions with it, seconds, by simulated case.
         error_left: Mean absolute error with it.

@@ -59,6 +59,11 @@ Now starting the main loop
   0:       1 bytes   1000 times -->      0.05 Mbps in     160.00 usec
   1:    1000 bytes   500 times -->       40.0 Mbps in     200.00 usec
 """
+NETPIPE_5 = """\
+  1:       1  B     24999 times -->  \x1b[1m400.000 Kbps\x1b[0m  in  160.000 usecs
+  2:   1.000 KB     12500 times -->   40.000 Mbps  in  200.000 usecs
+  3:   1.500 MB       500 times -->    8.000 Gbps  in    1.500 msecs
+"""
 #: Bytes, 2^20 bit/s, seconds: 1000 B in 200 us are 40e6 bit/s, or 38.147 · 2^20 bit/s.
 NETPIPE_OUT = """\
        1     0.047684   0.00016000
@@ -174,11 +179,12 @@ def gaps(measurement: Measurement) -> dict[int, float]:
         (OSU_LATENCY_NEW, {1: 1.55, 1024: 2.5}),
         (IMB, {0: 1.5, 1: 1.6, 4194304: 500}),
         (NETPIPE_PRINTED, {1: 160, 1000: 200}),
+        (NETPIPE_5, {1: 160, 1000: 200, 1_500_000: 1500}),
         (NETPIPE_OUT, {1: 160, 1000: 200}),
         (NETPIPE_OLD, {1: 160, 1000: 200}),
         (CSV, {0: 1.5, 1000: 2.5}),
     ],
-    ids=["osu", "osu with percentiles", "imb", "netpipe printed", "np.out", "np.out of version 2", "csv"],
+    ids=["osu", "osu with percentiles", "imb", "netpipe printed", "netpipe 5", "np.out", "np.out of version 2", "csv"],
 )
 def test_half_round_trips_are_read_and_the_form_is_told_from_the_text(text: str, expected: dict[int, float]) -> None:
     """Half round trips are read in microseconds by size; the form is recognised from the text."""
@@ -343,6 +349,12 @@ WRONG = {
     "a head without rows": ("size,one_way (us)\n", "csv", {}, "rows must follow the head"),
     "an empty file": ("\n", None, {}, "got an empty file"),
     "no PingPong": (IMB.replace("PingPong", "Bcast"), None, {}, "must be among the benchmarks, got Bcast, PingPing"),
+    "a line of NetPIPE in another form": (
+        f"{NETPIPE_PRINTED}  2:    2000 words   500 times -->       80.0 Mbps in     200.00 usec\n",
+        "netpipe",
+        {},
+        "got 2 of 3 lines that do",
+    ),
     "columns that contradict each other": ("1 2 3\n4 5 6\n", "netpipe", {}, "that agree"),
     "no rows": (OSU_LATENCY.rsplit("0  ", 1)[0], None, {}, "file must have times"),
     "no column of sizes": ("length,one_way (us)\n1,2\n", "csv", {}, "columns must include size"),

@@ -455,7 +455,8 @@ def test_whatever_was_measured_becomes_a_machine_that_is_read_back(
         written = parse_yaml(machine_file(between, within).text(), "m.yaml").value
         assert isinstance(written, dict)
         read = load_machine(written).network.link("node", "node", same_node=between is None)
-        for size in (0, 1000, 1 << 25):
+        # Files state five digits, which say little about messages a thousand times as large as the measured ones.
+        for size in (size for size in (0, 1000, 1 << 25) if size <= 100 * rows[-1].size):
             expected = calibration.fitted.link.transmission_delay(size)
             assert read.transmission_delay(size) == pytest.approx(expected, rel=1e-2, abs=1e-12)
         assert read.eager_limit == calibration.fitted.link.eager_limit

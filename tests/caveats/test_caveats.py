@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clue.caveats import About, Caveat, Said, gathered, named, note, note_of_recording
+from clue.caveats import About, Caveat, Said, counted, gathered, named, note, note_of_recording
 
 OPTIONS = ("a", "b", "c", "d", "e", "f")
 
@@ -72,6 +72,19 @@ def test_other_words_make_another_caveat() -> None:
         for call, count in (("Win.Put", 3), ("Win.Get", 4), ("Win.Put", 5))
     ]
     assert list(gathered(said, ["a"], "options")) == ["heat: Win.Put: up to 5 calls", "heat: Win.Get: 4 calls"]
+
+
+def test_one_and_several_have_words_of_their_own() -> None:
+    """A count takes the words for one or for several, also after it travelled, and merged ones those for several."""
+
+    def late(count: int) -> Caveat:
+        return counted("p", "{count:message was|messages were} late", count)
+
+    assert late(1) == pickle.loads(pickle.dumps(late(1))) == "p: 1 message was late"
+    assert late(2000) == "p: 2,000 messages were late"
+    assert counted("p", "{count} of all", 1) == "p: 1 of all"
+    said = [Said(late(count), option, "heat") for count, option in ((1, "a"), (3, "b"))]
+    assert list(gathered(said, "ab", "options")) == ["heat: up to 3 messages were late"]
 
 
 def test_what_the_engine_says_is_about_nobody() -> None:

@@ -114,8 +114,8 @@ def test_accounting_tells_when_jobs_were_submitted(tmp_path: Path) -> None:
     assert (of.nodes.tolist(), of.run.tolist()) == ([1, 2, 4], [30, 3600, 86400])
     assert of.limit.tolist() == [30, 14400, 86400]
     assert of.notes == (
-        "sacct.txt: 1 jobs that never ran are left out",
-        "sacct.txt: 1 jobs have no time limit; they count as if it were what they ran",
+        "sacct.txt: 1 job that never ran is left out",
+        "sacct.txt: 1 job has no time limit: the run time counts as the limit",
         "sacct.txt: 1 of 3 jobs belong to no class and run as recorded on every option",
     )
 
@@ -128,6 +128,15 @@ def test_recorded_waits_are_told(tmp_path: Path) -> None:
     found = load(tmp_path, changed(ACCOUNTED, ", others: as recorded", "")).queue
     assert found is not None and found.recorded is not None
     assert found.recorded.notes == ("sacct.txt: jobs waited 10 min on average where they were recorded",)
+
+
+def test_a_class_without_a_job_is_told(tmp_path: Path) -> None:
+    """A class whose names match no recorded job is named: they may be misspelt."""
+    found = loaded(
+        tmp_path, "names: [lar*, big]}", "names: [lar*, big]}\n  small: {workload: large, names: smal}", ACCOUNTED
+    ).queue
+    assert found is not None and found.recorded is not None
+    assert found.recorded.notes[-1] == "sacct.txt: no job belongs to class small"
 
 
 def test_jobs_of_no_class_may_be_left_out(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import clue
 from clue.errors import ForecastError, UsageError
 from clue.forecasting import Forecaster, open_store
 from clue.forecasting.asking import Address, Peer
-from clue.forecasting.figures import Figure, Figures
+from clue.forecasting.figures import RETRY, Figure, Figures
 from clue.forecasting.routes import Route
 from clue.forecasting.server import Server, serving
 from clue.listening import check_token
@@ -98,19 +98,26 @@ def test_figures_of_an_earlier_run_count_until_their_deadline(tmp_path: Path) ->
 
 def test_a_stale_figure_says_its_age() -> None:
     """If a figure cannot be measured again, the last one is used with a warning; without one it is an error."""
+    tries = []
 
     def fail() -> tuple[object, float]:
+        tries.append(clock.now)
         raise ForecastError("h: host must answer within 2 s, got no answer")
 
     with open_store(Path("none")) as store:
         clock = Clock()
         figures = Figures(store, clock)
-        with pytest.raises(ForecastError, match="h: host must answer"):
-            figures.get("x", 30.0, fail)
+        for wait in (0, RETRY - 1, 2):  # the second query does not wait for the host again
+            clock.now += wait
+            with pytest.raises(ForecastError, match="h: host must answer"):
+                figures.get("x", 30.0, fail)
+        assert len(tries) == 2
         figures.put("x", 7)
         clock.now += 90
         found = figures.get("x", 30.0, fail)
-    assert found == Figure(7, 1000.0, "h: host must answer within 2 s, got no answer: the figure used is 90 s old")
+    assert found == Figure(
+        7, clock.now - 90, "h: host must answer within 2 s, got no answer: the figure used is 90 s old"
+    )
 
 
 def test_too_little_memory_is_a_refusal(tmp_path: Path) -> None:
@@ -295,6 +302,17 @@ def test_a_path_over_links_that_others_have_measured(two: tuple[Forecaster, Serv
     assert forecaster.route("here", "far")[1].startswith("here to far: links used are up to 200")
     with pytest.raises(ForecastError, match="here to farther: links must lead from one to the other, got none"):
         forecaster.route("here", "farther")
+
+
+def test_an_older_figure_of_another_host_replaces_none(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """A host reports a link that was measured 110 s ago; the one measured here just now stays."""
+    forecaster, server, _ = two
+    name = f"127.0.0.1:{server.port}"
+    server.forecaster.figures.put("link far there", {"latency": 2.0, "bandwidth": 1.0}, 110.0)
+    forecaster.figures.put(f"link {name} far", {"latency": 1.0, "bandwidth": 100.0})
+    forecaster.patience = 0.5
+    found, stale = forecaster.route(name, "far")
+    assert found.bandwidth == 100.0 and stale == ""
 
 
 @pytest.mark.parametrize("token", [None, "another token of many letters", TOKEN[:-1], "ü" * 20])

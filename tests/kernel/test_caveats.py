@@ -91,15 +91,15 @@ CASES = [
     (
         unresolved(),
         machine(2),
-        "jacobi.py: 1 receives or probes do not say what they matched (the MPI library did not tell); they are left "
-        "out: run the program live instead (clue run)",
+        "jacobi.py: 1 receive or probe is left out, because the MPI library did not tell what was matched: run the "
+        "program live instead (clue run)",
     ),
-    (unresolved(), machine(2), "jacobi.py: 1 messages were sent and never received"),
+    (unresolved(), machine(2), "jacobi.py: 1 message was sent and never received"),
     (
         polling(),
         machine(1),
-        "jacobi.py: 1 Test or probe calls found nothing when recorded; they are replayed as often, with the "
-        "computation between them: a live run tells how often it would poll here (clue run)",
+        "jacobi.py: 1 Test or probe call found nothing when recorded; a replay polls as often, with the computation "
+        "between polls: a live run tells how often the program would poll here (clue run)",
     ),
     (
         large(),

@@ -181,7 +181,7 @@ def test_a_message_that_overtook_another_waits_for_it(op: Op) -> None:
     done = run(receiver(), overtaken(), on=replace(on, network=replace(on.network, contention=Flows(Switch(1e9)))))
     come = sending(10) + TRANSMIT + 10.0
     assert heard == [pytest.approx(come + RECEIVE), [(0, (1, 0, "long"))]]
-    assert any("1 messages were late" in warning for warning in done.result.warnings)
+    assert any("1 message was late" in warning for warning in done.result.warnings)
 
 
 @pytest.mark.parametrize("ports", [False, True])

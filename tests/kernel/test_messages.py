@@ -315,5 +315,5 @@ def test_receive_that_does_not_say_what_it_matched_is_left_out_and_told() -> Non
     trace[1].wait(trace[1].irecv(ANY, tag=ANY, flags=Flag.ANY_SOURCE | Flag.ANY_TAG))
     result = simulate(trace.build(), machine())
     assert result.ranks[1].finish == 0.0
-    assert any("1 receives or probes do not say what they matched" in warning for warning in result.warnings)
-    assert any("1 messages were sent and never received" in warning for warning in result.warnings)
+    assert any("1 receive or probe is left out" in warning for warning in result.warnings)
+    assert any("1 message was sent and never received" in warning for warning in result.warnings)

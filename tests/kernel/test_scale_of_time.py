@@ -54,7 +54,8 @@ def longer_node(node: NodeType) -> NodeType:
 def longer_machine(machine: Machine) -> Machine:
     """Return a machine on which everything but bursts takes three times as long."""
     longer = machine.map(
-        longer_node, lambda network: network.map(lambda link, _: longer_link(link), lambda each: each.busier(SCALE))
+        longer_node,
+        lambda network: network.map(lambda link, _: longer_link(link), lambda each: each.busier(SCALE).later(SCALE)),
     )
     return replace(longer, changes=tuple((SCALE * time, changed) for time, changed in longer.changes))
 

@@ -49,4 +49,5 @@ def test_no_field_escapes_the_parameters(model: Contention) -> None:
 def test_every_model_is_changed_back_as_a_whole(model: Contention) -> None:
     """Scaling by 2 and then by 0.5 gives the same model; a model without parameters is not changed."""
     assert model.stronger(2.0).stronger(0.5) == model == model.busier(2.0).busier(0.5)
+    assert model.later(2.0).later(0.5) == model
     assert (model.stronger(2.0) == model) == (not model.parameters)

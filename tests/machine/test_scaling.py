@@ -63,10 +63,12 @@ def test_what_is_shared_is_kept_longer() -> None:
     assert Ports(Curve.line(1.0, 2.0)).busier(2.0) == Ports(Curve.line(2.0, 4.0))
     assert Flows(Switch(8.0)).busier(2.0) == Flows(Switch(4.0))
     far = Flows(Switches(2, 8.0, 2.0, 1.0))
-    assert far.busier(2.0) == Flows(Switches(2, 4.0, 2.0, 2.0))
-    assert far.stronger(2.0) == Flows(Switches(2, 4.0, 2.0, 1.0))
+    assert far.busier(2.0) == far.stronger(2.0) == Flows(Switches(2, 4.0, 2.0, 1.0))
+    assert far.later(2.0) == Flows(Switches(2, 8.0, 2.0, 2.0))
     for stays in (NoContention(), Ports(), FactorTable(((1, 1.0), (2, 1.5)))):
         assert stays.busier(2.0) == stays
+    for near in (NoContention(), Ports(Curve.line(1.0)), FactorTable(((1, 1.0), (2, 1.5))), Flows(Switch(8.0))):
+        assert near.later(2.0) == near
     assert FactorTable(((1, 1.0), (2, 1.5))).stronger(2.0) == FactorTable(((1, 1.0), (2, 2.0)))
 
 

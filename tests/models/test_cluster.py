@@ -93,6 +93,17 @@ def test_composition_scales_another_kinds_models() -> None:
     assert [each.composed for each in composed.kinds["fast"]] == ["", "slow"]
 
 
+@pytest.mark.parametrize("memory", [{"fast": 1e9, "slow": 5e8}, {"slow": 5e8}, {"fast": 1e9}, {}])
+def test_a_kind_keeps_its_own_models_and_memory(memory: dict[str, float]) -> None:
+    """What was measured on the fast kind stays, whatever the memory of both; borrowed models have its own memory."""
+    measured = [*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0)]
+    factors = {"fast": Composition("slow", {"compute": 0.27, "communicate": 0.85})}
+    footprint = Footprint(8.0, Term.parse("n^2/P"))
+    model = fit_cluster(measured, footprint=footprint, memory=memory, compositions=factors)
+    assert model.predict(1000.0, {"fast": Use(1)}).seconds == pytest.approx(ta(1000, 1) / 4, rel=1e-6)
+    assert {each.memory for each in model.kinds["fast"]} == {(0.0, memory.get("fast", math.inf))}
+
+
 def test_a_factor_that_is_not_given_is_the_ratio_on_one_processor() -> None:
     """The fast kind computes four times as fast alone; one rank does not communicate, so that factor must be given."""
     measured = [*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0)]

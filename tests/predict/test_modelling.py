@@ -143,6 +143,17 @@ def test_uses_of_a_placement() -> None:
         placed(where, {"slow": Use(5)})
 
 
+def test_ranks_that_share_processors_unevenly_are_counted() -> None:
+    """Six ranks on four processors, in turn: one with two of six processes has a third of the work of 8 s."""
+    runs = tuple(
+        Run(size, {"slow": Use(count, 2)}, 8.0 * (size / 1000) ** 3 / count) for count in (1, 2, 3, 4) for size in SIZES
+    )
+    found = fit_cluster(runs)
+    assert found.predict(400.0, {"slow": Use(4, 2)}, 6).seconds == pytest.approx(16.0 * 0.4**3 / 6)
+    assert found.predict(400.0, {"slow": Use(4, 2)}).seconds == pytest.approx(16.0 * 0.4**3 / 8)
+    assert found.outside(400.0, {"slow": Use(4, 2)}, 9) and not found.outside(400.0, {"slow": Use(4, 2)}, 6)
+
+
 # --- models that are composed of a program's parts ---
 
 

@@ -256,6 +256,7 @@ class Known:
     best: dict[str, Run]
     late: set[str]
     jobs: list[Job] = field(default_factory=list)
+    late_jobs: bool = False
 
     @property
     def utilisation(self) -> float:
@@ -267,12 +268,17 @@ class Known:
         return held / (len(self.cluster.nodes) * (end - begin))
 
 
+def is_barred(of: dict[str, Any], cluster: Cluster) -> bool:
+    """Tell whether a cluster breaks a limit without any run."""
+    limits = of["limits"]
+    least = 1e6 * limits.get("memory_per_core", 0)
+    too_little = any(node.memory / node.processors < least for node in cluster.nodes)
+    return len(cluster.nodes) > limits.get("nodes", math.inf) or too_little
+
+
 def known(of: dict[str, Any], cluster: Cluster) -> Known | None:
     """Return a cluster's results, or ``None`` if it breaks a limit without any run, or cannot run a workload."""
-    limits = of["limits"]
-    if len(cluster.nodes) > limits.get("nodes", math.inf):
-        return None
-    if any(node.memory / node.processors < 1e6 * limits.get("memory_per_core", 0) for node in cluster.nodes):
+    if is_barred(of, cluster):
         return None
     found = Known(cluster, {}, set())
     for name, form in of["workloads"].items():
@@ -290,6 +296,7 @@ def known(of: dict[str, Any], cluster: Cluster) -> Known | None:
             if not those:
                 return None
             taken = min(those, key=lambda run: run.seconds)
+        found.late_jobs |= taken.seconds > workload.get("deadline", math.inf)
         limit = taken.seconds * form["overestimate"]
         found.jobs += [Job(at, taken.nodes, taken.seconds, limit, form["weight"]) for at in sorted(form["submitted"])]
     found.jobs.sort(key=lambda job: job.submitted)
@@ -334,6 +341,7 @@ def keeps(of: dict[str, Any], each: Known) -> bool:
     waits = figure(of, "waiting", each, []) if "waiting" in limits else 0.0
     return (
         not each.late
+        and not each.late_jobs
         and _busy(of, each) <= 1 + 1e-9
         and total_cost(of, each) <= limits.get("total_cost", math.inf) * (1 + 1e-9)
         and waits <= limits.get("waiting", math.inf)

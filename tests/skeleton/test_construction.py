@@ -76,8 +76,8 @@ def test_a_program_without_loops_has_no_good_skeleton() -> None:
         "its elapsed time is unknown: the time of calls and computation of its slowest rank is used instead",
         "its signature is 1 times as short as its events, where a skeleton 4 times as short wants 2 (similarity "
         "threshold 0.2): little of it is repeated; a longer skeleton is more reliable",
-        "1 messages and collective calls of its skeleton represent less than one of the application each: they have "
-        "fewer bytes, but no less latency, which at 50 us each is 0.0% of its time",
+        "1 message or collective call of its skeleton represents less than one of the application each, with fewer "
+        "bytes, but no less latency, which at 50 us each is 0.0% of its time",
         "no loop that all ranks go round alike makes half of its time: a skeleton of it is not known to be good",
     ]
 

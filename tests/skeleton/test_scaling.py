@@ -227,8 +227,8 @@ def test_what_is_left_of_a_division_is_an_iteration_of_fewer_bytes() -> None:
     assert sorted(own.nbytes[sent].tolist()) == [667, 1000, 1000]
     assert sorted((own.cpu[sent] * 1e-9).tolist()) == pytest.approx([2 / 3, 1, 1])
     assert [each.said for each in short.caveats[1:]] == [
-        "2 messages and collective calls of its skeleton represent less than one of the application each: they have "
-        "fewer bytes, but no less latency, which at 50 us each is 0.0% of its time"
+        "2 messages and collective calls of its skeleton represent less than one of the application each, with fewer "
+        "bytes, but no less latency, which at 50 us each is 0.0% of its time"
     ]
 
 
@@ -343,7 +343,7 @@ def test_a_pipeline_takes_its_share_of_the_time_to_fill() -> None:
     assert own.nbytes[own.op == Op.SEND].tolist() == [60] * 20
     on = machine(4, link=free)
     assert simulate(short.trace, on).makespan * 5 == pytest.approx(simulate(trace, on).makespan) == pytest.approx(0.69)
-    assert any("pipelines keep all their iterations" in each for each in short.caveats)
+    assert any("1 run of a pipeline keeps all its iterations" in each for each in short.caveats)
 
 
 def test_a_pipeline_that_fills_at_once_is_shortened() -> None:

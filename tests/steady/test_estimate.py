@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clue.steady.estimate import Slopes, estimate
 from clue.uncertainty import TAIL, student
@@ -55,17 +57,33 @@ def test_where_ranks_drift_apart_computation_always_counts() -> None:
 def test_the_interval_is_that_of_second_differences() -> None:
     """The interval follows from second differences, which are 0 and 3 for slopes 1, 1, 1, 4.
 
-    The variance of an iteration is 3² / 6 / 2; that of the sum is 4 × 100² × 0.9 times as large.
+    The variance of an iteration is 3² / 6 / 2; that of the sum is 4 × 100² × 0.9 times as large. The two differences
+    correlate by -2/3: 4 / (2 + 2 × 4/9) degrees of freedom.
     """
     none = [0.0] * 4
     told = estimate([slopes([1.0, 1.0, 1.0, 4.0], none, none)])
-    assert told.half == pytest.approx(student(TAIL, 2) * (9 / 6 / 2 * 4 * 100**2 * 0.9) ** 0.5)
+    assert told.half == pytest.approx(student(TAIL, 18 / 13) * (9 / 6 / 2 * 4 * 100**2 * 0.9) ** 0.5)
 
 
 def test_stretches_are_added() -> None:
-    """The times of two loops add up, as do their variances and their degrees of freedom."""
+    """The times of two loops add up, as do their variances; those of equal variance have twice the degrees of freedom.
+
+    A loop without variance does not make the interval of another one narrower.
+    """
     none = [0.0] * 4
     one = slopes([1.0, 1.0, 1.0, 4.0], none, none)
     told = estimate([one, one])
     assert told.seconds == pytest.approx(1400.0)
-    assert told.half == pytest.approx(student(TAIL, 4) * (2 * 9 / 6 / 2 * 4 * 100**2 * 0.9) ** 0.5)
+    assert told.half == pytest.approx(student(TAIL, 36 / 13) * (2 * 9 / 6 / 2 * 4 * 100**2 * 0.9) ** 0.5)
+    even = slopes([1.0] * 4, none, none)
+    assert estimate([one, even]).half == pytest.approx(estimate([one]).half)
+
+
+@given(st.integers(3, 40), st.integers(0, 2**32 - 1))
+def test_degrees_are_those_of_the_correlation_of_second_differences(strata: int, seed: int) -> None:
+    """Degrees of freedom are m² / tr R² with R from the weights 1, -2, 1 of the differences; no slope matters."""
+    weights = np.array([np.roll([1.0, -2.0, 1.0] + [0.0] * (strata - 3), i) for i in range(strata - 2)]) / 6**0.5
+    correlation = weights @ weights.T
+    seconds = np.random.default_rng(seed).random(strata).tolist()
+    found = slopes(seconds, [0.0] * strata, [0.0] * strata).degrees
+    assert found == pytest.approx((strata - 2) ** 2 / np.trace(correlation @ correlation))

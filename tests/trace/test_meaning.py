@@ -88,7 +88,7 @@ def test_neighbours_that_nobody_receives_from_are_told(engine: str) -> None:
     trace[0].add(Op.NEIGHBOR, extras=(1, 1, 8, 0))
     trace[1].add(Op.NEIGHBOR, extras=(0, 0))
     result = simulate(trace.build(), machine(2), engine=engine)
-    assert any("1 messages were sent and never received" in warning for warning in result.warnings)
+    assert any("1 message was sent and never received" in warning for warning in result.warnings)
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])

@@ -28,7 +28,7 @@ from clue.machine import (
     Ports,
 )
 from clue.machine.contention import NUMBERS
-from clue.machine.contention.topology import Switch
+from clue.machine.contention.topology import Switch, Switches
 from clue.progress import silent
 from clue.report.validation.document import validation_document
 from clue.trace import Op, TraceBuilder
@@ -52,8 +52,15 @@ from tests.validation.cases import (
 )
 
 TABLE = FactorTable(((1, 1.0), (4, 2.0)))
+
+
+def far(latency: float = LATENCY, per_byte: float = PER_BYTE) -> Flows:
+    """Return a topology with each node at a switch of its own, and a latency between switches."""
+    return Flows(Switches(1, 1 / per_byte, 1.0, latency))
+
+
 #: All models of contention.
-MODELS = (NoContention(), TABLE, Ports(), Ports(Curve.line(0.0, PER_BYTE / 2)), Flows(Switch(1 / PER_BYTE)))
+MODELS = (NoContention(), TABLE, Ports(), Ports(Curve.line(0.0, PER_BYTE / 2)), Flows(Switch(1 / PER_BYTE)), far())
 
 
 def named(each: Refit) -> str:
@@ -94,8 +101,9 @@ def test_slower_processors_are_found(model: Contention, cost: float) -> None:
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("cost", [0.6, pytest.param(2.0, marks=pytest.mark.long)])
 def test_longer_latency_is_found(model: Contention, cost: float) -> None:
-    """Longer latencies, of send and transmission delay alike, are found with their multiplier."""
-    real = machine(contention=model, between=link(latency=LATENCY * cost))
+    """Longer latencies, of send and transmission delay and between switches, are found with their multiplier."""
+    shared = far(latency=LATENCY * cost) if model == far() else model
+    real = machine(contention=shared, between=link(latency=LATENCY * cost))
     check_found(validate(measured_on(real, machine(contention=model), programs_for(model))), "latency", cost)
 
 
@@ -107,7 +115,7 @@ def test_lower_bandwidth_is_found(model: Contention, cost: float) -> None:
     if isinstance(model, Ports) and model.busy is not None:
         shared = Ports(Curve.line(0.0, PER_BYTE / 2 * cost))
     elif isinstance(model, Flows):
-        shared = Flows(Switch(1 / PER_BYTE / cost))
+        shared = far(per_byte=PER_BYTE * cost) if model == far() else Flows(Switch(1 / PER_BYTE / cost))
     real = machine(contention=shared, between=link(per_byte=PER_BYTE * cost))
     check_found(validate(measured_on(real, machine(contention=model), programs_for(model))), "bandwidth", 1 / cost)
 
@@ -352,7 +360,7 @@ def test_warnings_name_cases_and_come_once() -> None:
     found = validate(
         [replace(c, program="jacobi", size="7", machine=name) for c, name in zip(cases, names, strict=True)]
     )
-    polls = "up to 3 Test or probe calls found nothing when recorded; they are replayed as often, with the computation"
+    polls = "up to 3 Test or probe calls found nothing when recorded; a replay polls as often, with the computation"
     said = list(found.caveats)
     assert said[0] == "all machines: guessed"
     assert said[1].startswith(f"jacobi 7: {polls}")

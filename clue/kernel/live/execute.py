@@ -163,8 +163,8 @@ def _result(job: Job) -> Result:
     warnings = [*warnings_of(replay, program, running.machine, placed), *_overruled(running.machine)]
     if late := job.mailboxes.late:
         text = (
-            "{count} messages were late: their receive was not known until other messages had arrived; a replay of "
-            "this run may differ"
+            "{count:message was|messages were} late: the receive was not known until other messages had arrived; a "
+            "replay of this run may differ"
         )
         warnings.append(counted(job.name, text, late))
     ops = sum(job.record.rows(rank.rank) for rank in ranks)

@@ -18,7 +18,8 @@ topology                            the links that messages share, if any
 busy                                how long a message occupies a shared resource; ``None``: as stated by its link
 figures                             numbers passed to compiled code
 parameters                          its parameters by name, each with a function that multiplies only this one
-busier(factor)                      the model with all its times multiplied, if it states any
+busier(factor)                      the model with its times on shared resources multiplied, if it states any
+later(factor)                       the model with its latencies multiplied, if it states any
 stronger(factor)                    the model with the cost of simultaneous messages multiplied, if it states one
 described(nodes, links)             the model in words, on a machine with this number of nodes and these links
 document(nodes)                     its figures by name: numbers, words, sequences, curves

@@ -56,8 +56,10 @@ class FactorTable:
         return {"factors": self.stronger}
 
     def busier(self, _: float) -> FactorTable:
-        """Return the table unchanged: it states no times on shared resources."""
+        """Return the table unchanged: it states no times."""
         return self
+
+    later = busier
 
     def stronger(self, factor: float) -> FactorTable:
         """Return the table with the excess of its factors over 1 multiplied."""

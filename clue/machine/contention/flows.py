@@ -36,12 +36,14 @@ class Flows:
         return {name: partial(self.multiplied, [name]) for name in names}
 
     def busier(self, factor: float) -> Flows:
-        """Return the model with all bandwidths of its topology divided by a factor, and its latencies multiplied."""
-        return self.stronger(factor).multiplied(self._named("latency"), factor)
-
-    def stronger(self, factor: float) -> Flows:
         """Return the model with all bandwidths of its topology divided by a factor."""
         return self.multiplied(self._named("bandwidth"), 1 / factor)
+
+    stronger = busier
+
+    def later(self, factor: float) -> Flows:
+        """Return the model with all latencies of its topology multiplied."""
+        return self.multiplied(self._named("latency"), factor)
 
     def _named(self, kind: str) -> list[str]:
         return [each.name for each in fields(cast("Any", self.topology)) if kind in each.name]

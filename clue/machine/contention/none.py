@@ -26,7 +26,7 @@ class NoContention:
         """Return the model unchanged."""
         return self
 
-    stronger = busier
+    later = stronger = busier
 
     def described(self, _: int, __: Sequence[Link]) -> str:
         """Return the model in words."""

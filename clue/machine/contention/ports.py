@@ -41,6 +41,10 @@ class Ports:
 
     stronger = busier
 
+    def later(self, _: float) -> Ports:
+        """Return the model unchanged: it states no latencies."""
+        return self
+
     def described(self, _: int, links: Sequence[Link]) -> str:
         """Return the model in words."""
         kept = f"a message keeps a port for {self._kept(links)}"

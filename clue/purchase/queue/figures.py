@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,11 +50,25 @@ class ClassFigures:
     slowdown: float
 
 
-def measure(jobs: Jobs, starts: Doubles, nodes: int, weights: Doubles, counted: slice) -> Figures:
+class Counted(NamedTuple):
+    """The counted jobs, and the time in which they are submitted.
+
+    Attributes:
+        jobs: The jobs.
+        begin: When it begins, seconds: with whole weeks, before the first submission.
+        end: When it ends.
+    """
+
+    jobs: slice
+    begin: float
+    end: float
+
+
+def measure(jobs: Jobs, starts: Doubles, nodes: int, weights: Doubles, counted: Counted) -> Figures:
     """Return the metrics of a queue.
 
-    Waiting and slowdown are those of the counted jobs. Utilisation and throughput refer to the time from the first to
-    the last submission of these: afterwards the queue drains.
+    Waiting and slowdown are those of the counted jobs. Utilisation and throughput refer to the time in which these are
+    submitted: afterwards the queue drains.
 
     Args:
         jobs: The jobs.
@@ -62,18 +77,18 @@ def measure(jobs: Jobs, starts: Doubles, nodes: int, weights: Doubles, counted: 
         weights: Weight of each job in means, shape (jobs,).
         counted: The counted jobs.
     """
-    waits, slowdowns = _waits(jobs, starts, counted)
-    begin, end = map(float, jobs.submit[counted][[0, -1]])
+    own, begin, end = counted
+    waits, slowdowns = _waits(jobs, starts, own)
     if end == begin:  # simultaneous submission: use the time until all are done
         end = float((starts + jobs.run).max())
     utilisation = busy_share(jobs, starts, nodes, begin, end)
     ends = starts + jobs.run
     middle, late = np.quantile(waits, [0.5, 0.95])
     return Figures(
-        waiting=float(np.average(waits, weights=weights[counted])),
+        waiting=float(np.average(waits, weights=weights[own])),
         median=float(middle),
         late=float(late),
-        slowdown=float(np.average(slowdowns, weights=weights[counted])),
+        slowdown=float(np.average(slowdowns, weights=weights[own])),
         utilisation=utilisation,
         unused=nodes * (1 - utilisation),
         throughput=float(np.count_nonzero((ends > begin) & (ends <= end)) / (end - begin)),

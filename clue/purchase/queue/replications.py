@@ -6,21 +6,22 @@ the standard error of that mean. With given submission times there is one replic
 If jobs arrive faster than they can be processed, the queue is unstable: it grows without bound, as do waiting times,
 and no figures are given. The largest load is the throughput of the same queue with all jobs in it from the start. For
 first come, first served, that is exactly where the queue becomes unstable (the saturation rule: F. Baccelli, S. Foss,
-*On the Saturation Rule for the Stability of Queues*, J. Appl. Prob. 32, 1995); with backfilling it is an estimate, as
-an endless queue offers it more choice.
+*On the Saturation Rule for the Stability of Queues*, J. Appl. Prob. 32, 1995). With backfilling it is an estimate, as
+an endless queue offers it more choice: small jobs overtake large ones, which would be left over. So it is limited to
+what no policy can exceed: of the jobs of which only m fit on the nodes side by side, no more than m run at once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
 from clue.purchase.queue import fast
-from clue.purchase.queue.arrivals import Taken, Takes, draw_jobs
-from clue.purchase.queue.figures import ClassFigures, Figures, busy_share, measure, measure_classes
+from clue.purchase.queue.arrivals import Takes, draw_jobs, jobs_of_kinds
+from clue.purchase.queue.figures import ClassFigures, Counted, Figures, busy_share, measure, measure_classes
 from clue.purchase.queue.jobs import Doubles, Jobs
 from clue.purchase.queue.mix import WEEK, Mix, Policy
 
@@ -97,8 +98,9 @@ def simulate_queue(mix: Mix, takes: Takes, nodes: int) -> QueueOutcome:
         nodes: Number of nodes.
     """
     jobs = draw_jobs(mix, takes, 0)
-    load = _load(mix, takes, jobs, nodes)
-    capacity = _capacity(mix, takes, nodes)
+    kinds = _kinds_of(mix, takes, jobs)
+    load = _load(kinds, nodes)
+    capacity = min(_capacity(mix, takes, nodes), load / _least_time(kinds, nodes))
     rate = sum(each.rate for each in mix.classes) if mix.is_drawn else _rate(jobs)
     found: list[Figures] = []
     of_classes: list[Doubles] = []
@@ -107,8 +109,8 @@ def simulate_queue(mix: Mix, takes: Takes, nodes: int) -> QueueOutcome:
             drawn = draw_jobs(mix, takes, number)
             starts = _starts(mix, drawn, nodes)
             found.append(_figures(mix, drawn, starts, nodes))
-            of_classes.append(measure_classes(drawn, starts, len(mix.classes), _counted(mix, drawn)))
-    counted = len(jobs.submit[_counted(mix, jobs)])
+            of_classes.append(measure_classes(drawn, starts, len(mix.classes), _counted(mix, drawn).jobs))
+    counted = len(jobs.submit[_counted(mix, jobs).jobs])
     return QueueOutcome(
         policy=mix.policy,
         nodes=nodes,
@@ -144,17 +146,15 @@ def with_curve(mix: Mix, queue: QueueOutcome) -> QueueOutcome:
     return replace(queue, curve=tuple(curve))
 
 
-def _counted(mix: Mix, jobs: Jobs) -> slice:
+def _counted(mix: Mix, jobs: Jobs) -> Counted:
     """Return the counted jobs: those after the warm-up; with office hours those of whole weeks, if there are any."""
-    if not mix.is_drawn:
-        return slice(None)
-    first = int(len(jobs) * mix.warm_up)
-    if mix.office_hours is not None:
+    first = int(len(jobs) * mix.warm_up) if mix.is_drawn else 0
+    if mix.is_drawn and mix.office_hours is not None:
         begin, end = math.ceil(jobs.submit[first] / WEEK) * WEEK, math.floor(jobs.submit[-1] / WEEK) * WEEK
         inner = np.searchsorted(jobs.submit, [begin, end])
         if inner[0] < inner[1]:
-            return slice(*inner.tolist())
-    return slice(first, None)
+            return Counted(slice(*inner.tolist()), begin, end)
+    return Counted(slice(first, None), float(jobs.submit[first]), float(jobs.submit[-1]))
 
 
 def _starts(mix: Mix, jobs: Jobs, nodes: int) -> Doubles:
@@ -187,20 +187,26 @@ def _standard_error(row: Doubles) -> float:
     return float(row.std(ddof=1)) / math.sqrt(len(row))
 
 
-def _mean_work(of: Iterable[tuple[float, Taken]]) -> float:
-    """Return the mean work of jobs with some shares, node-seconds."""
-    shares = list(of)
-    return sum(share * each.nodes * each.run for share, each in shares) / sum(share for share, _ in shares)
-
-
-def _load(mix: Mix, takes: Takes, jobs: Jobs, nodes: int) -> float:
+def _kinds_of(mix: Mix, takes: Takes, jobs: Jobs) -> Doubles:
+    """Return, by kind of jobs, their nodes and the sum of run times submitted in a second, shape (kinds, 2)."""
     if not mix.is_drawn:
-        return float(jobs.work.sum()) / (nodes * _span(jobs))
-    work = (
-        of.rate * _mean_work([(of.ranks.get(ranks, 1.0), taken) for ranks, taken in each.items()])
-        for of, each in zip(mix.classes, takes, strict=True)
-    )
-    return sum(work) / nodes
+        return np.stack([jobs.nodes.astype(np.float64), jobs.run / _span(jobs)], axis=1)
+    kinds = (kind for of in jobs_of_kinds(mix, takes) for kind in of)
+    return np.array([(taken.nodes, rate * taken.run) for rate, taken in kinds], np.float64)
+
+
+def _load(kinds: Doubles, nodes: int) -> float:
+    return float(kinds.prod(axis=1).sum()) / nodes
+
+
+def _least_time(kinds: Doubles, nodes: int) -> float:
+    """Return how long any policy needs at least for the jobs of a second, seconds.
+
+    The nodes' time must suffice for all jobs, and of those of which at most m fit side by side, only m run at once.
+    """
+    beside = nodes // kinds[:, 0]
+    longest = max(float(kinds[beside <= m, 1].sum() / m) for m in np.unique(beside))
+    return max(longest, _load(kinds, nodes))
 
 
 def _span(jobs: Jobs) -> float:

@@ -118,6 +118,24 @@ def test_billed_quanta_of_run_times_that_vary() -> None:
     assert entry.score == pytest.approx(cost.sheet.busy * LIFE * 8.0 * ratio, rel=0.02)
 
 
+def test_begun_quanta_never_cost_less_than_the_time_itself() -> None:
+    """Quanta of a millisecond cost as much as the time itself, however much run times vary."""
+    varied = replace(EVERY_TEN, classes=(replace(EVERY_TEN.classes[0], variation=3.0),))
+    fine, exact = (first(ranked(option_with(rented(quantum)), queue=varied))[0].score for quantum in (1e-3, 0.0))
+    assert exact is not None and fine is not None
+    assert fine == pytest.approx(exact, rel=1e-3) and fine >= exact
+
+
+def test_a_class_without_recorded_jobs_is_paid_as_if_it_ran_alone() -> None:
+    """All recorded jobs are of one class: a run of the other costs what one on all four nodes costs, 3 s of 2 each."""
+    recorded = Recorded("log", np.array([0.0, 10]), np.array([0, 0]), np.full(2, 4), np.full(2, 3.0), np.full(2, 3.0))
+    one = replace(EVERY_TEN.classes[0], submitted=())
+    queue = replace(EVERY_TEN, classes=(one, replace(one, name="none", workload="none")), recorded=recorded)
+    workloads = (workload("job", ranks=(4,)), workload("none", ranks=(4,)))
+    _, cost = first(ranked(option_with(rented()), queue=queue, workloads=workloads))
+    assert cost.per_run["none"].cost == pytest.approx(4 * 3.0 * 2.0)
+
+
 def test_break_even_of_jobs() -> None:
     """The own nodes cost 600; fully busy, they run 1/3 job a second, for which the cloud bills 4 · 2 a second."""
     options = option_with(Costs(), price=600.0, name="own"), option_with(rented(), nodes=8, name="cloud")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.purchase.queue.arrivals import Taken, draw_jobs
-from clue.purchase.queue.figures import measure
+from clue.purchase.queue.figures import Counted, measure
 from clue.purchase.queue.mix import JobClass, Mix, OfficeHours, Policy, Recorded
 from clue.purchase.queue.replications import simulate_queue, with_curve
 from tests.purchase.queue.test_policies import jobs_of
@@ -139,14 +139,18 @@ def test_figures_by_hand() -> None:
     + 5 s of it: 95 of 100. Slowdowns: 1, 30 / 20, 1 (5 s count as 10) and 1; ends within 50 s: at 20, 40 and 45.
     """
     jobs = jobs_of([(0, 1, 20, 20), (0, 1, 100, 100), (10, 1, 20, 20), (40, 1, 5, 5), (50, 1, 20, 20)])
-    found = measure(jobs, np.array([0.0, 0.0, 20.0, 40.0, 50.0]), 2, np.ones(5), slice(1, None))
+    found = measure(jobs, np.array([0.0, 0.0, 20.0, 40.0, 50.0]), 2, np.ones(5), Counted(slice(1, None), 0.0, 50.0))
     assert (found.waiting, found.median) == (2.5, 0.0)
     assert found.late == pytest.approx(0.85 * 10)  # between the third and the fourth of four
     assert found.slowdown == pytest.approx((1 + 1.5 + 1 + 1) / 4)
     assert (found.utilisation, found.unused) == pytest.approx((0.95, 0.1))
     assert found.throughput == pytest.approx(3 / 50)
     weighted = measure(
-        jobs, np.array([0.0, 0.0, 20.0, 40.0, 50.0]), 2, np.array([1.0, 1.0, 7.0, 1.0, 1.0]), slice(1, 9)
+        jobs,
+        np.array([0.0, 0.0, 20.0, 40.0, 50.0]),
+        2,
+        np.array([1.0, 1.0, 7.0, 1.0, 1.0]),
+        Counted(slice(1, 9), 0.0, 50.0),
     )
     assert weighted.waiting == pytest.approx(7.0)
 
@@ -192,6 +196,46 @@ def test_what_is_done_at_most_depends_on_the_policy() -> None:
     assert found.most == pytest.approx(4 / HOUR)
     mixed = [simulate_queue(mix(policy=policy), TAKES, 4).capacity for policy in Policy]
     assert mixed[0] < mixed[1] <= 1
+
+
+@pytest.mark.parametrize(
+    ("nodes", "kinds", "most", "capacity"),
+    [
+        (10, [(1, 6, HOUR), (2, 1, HOUR)], 3, 0.8),
+        (200, [(1, 101, HOUR), (100, 1, 60.0)], 101, (101 + 100 / 60) / 200),
+        (4096, [(1, 2049, HOUR), (99, 1, HOUR)], 100, (2049 + 99) / 4096),
+        (9, [(2, 3, HOUR), (4, 4, HOUR)], 3, (4 * 4 + 2 * 3) / 2 / 9),
+    ],
+)
+def test_small_jobs_do_not_hide_that_large_ones_run_one_by_one(
+    nodes: int, kinds: list[tuple[int, int, float]], most: float, capacity: float
+) -> None:
+    """No policy runs jobs of more than half the nodes side by side: one an hour, with all small jobs that belong to it.
+
+    Of jobs of 4 nodes two fit on 9. All small jobs could start before the large ones if they were all in the queue.
+    """
+    classes = [JobClass(str(i), str(i), jobs / HOUR) for i, (jobs, _, _) in enumerate(kinds)]
+    found = simulate_queue(mix(*classes, jobs=500, replications=2), [{0: Taken(n, run)} for _, n, run in kinds], nodes)
+    assert found.capacity <= capacity * (1 + 1e-12)
+    assert found.most <= most / HOUR * (1 + 1e-12)
+    if nodes != 9:  # there, small jobs leave gaps
+        assert (found.capacity, found.most) == pytest.approx((capacity, most / HOUR))
+
+
+def test_a_stated_job_that_fits_once_runs_once_at_a_time() -> None:
+    """A job of an hour on 3 of 5 nodes: at most one an hour."""
+    found = simulate_queue(mix(JobClass("a", "a", submitted=(0.0,))), [{0: Taken(3, HOUR)}], 5)
+    assert found.most == pytest.approx(1 / HOUR)
+
+
+def test_whole_weeks_contain_their_ends() -> None:
+    """If all jobs come in office hours, utilisation and throughput are still those of whole weeks."""
+    office = OfficeHours(8 * HOUR, 18 * HOUR, 1.0)
+    one = JobClass("small", "small", 7 / HOUR)
+    found = simulate_queue(mix(one, office_hours=office, jobs=5000), [{0: Taken(1, 360.0)}], 10)
+    assert found.figures is not None and found.errors is not None
+    assert abs(found.figures.utilisation - 0.07) < 5 * found.errors.utilisation
+    assert abs(found.figures.throughput - 7 / HOUR) < 5 * found.errors.throughput
 
 
 @pytest.mark.parametrize(("an_hour", "ends"), [(3.9, True), (4.1, False)])

@@ -129,6 +129,9 @@ def test_limits_of_queues() -> None:
     found = entries(criterion=Criterion.POINTS, limits=Limits(waiting=2.0))
     assert found["four"].position == 1
     assert found["two"].reason.startswith("mean waiting must be at most 2 s, got 4.")
+    late = entries(criterion=Criterion.POINTS, queue=replace(JOBS, classes=(replace(JOBS.classes[0], ranks={1: 1.0}),)),
+                   workloads=(workload(ranks=(1, 4), deadline=4.0),))  # fmt: skip
+    assert late["four"].reason == "job class job: a run must end within 4 s, got 12 s"
     short = replace(JOBS, classes=(replace(JOBS.classes[0], limit=5.0),))
     found = entries(criterion=Criterion.POINTS, queue=short)
     assert found["two"].reason == "job class job: a job must end within its time limit of 5 s, got 6 s"
