@@ -54,10 +54,10 @@ def _opening() -> Iterator[str]:
         "",
         "Written by `python -m benchmarks.accuracy.unseen.sets`.",
         "",
-        "Each set has programs and machines that nobody had predicted when the model was frozen. A set is measured",
-        "once; then the model may be mended by it, and the next set judges the result. The page of each set explains",
-        "its columns, and says what it showed. *Sums* are estimates without a simulation, by latency and",
-        "size / bandwidth, from the same recordings.",
+        "Each set has programs and machines that nobody had predicted when the model was frozen. After a look at it",
+        "the model may be mended by it, and the next set judges the result. The page of each set explains its columns,",
+        "and says how often it was looked at and what it showed. *Sums* are estimates without a simulation, by latency",
+        "and size / bandwidth, from the same recordings.",
         "",
     )
 
