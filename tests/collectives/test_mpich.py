@@ -101,6 +101,20 @@ def test_uneven_or_odd_blocks_in_order_are_doubled() -> None:
     assert default_choice("mpich", uneven) == "recursive_doubling"
 
 
+@pytest.mark.parametrize(
+    ("name", "blocks", "algorithm"),
+    [
+        ("reduce_scatter", (174_768, 174_760, 174_760), "pairwise"),
+        ("reduce_scatter", (174_767, 174_760, 174_760), "recursive_halving"),
+        ("allgatherv", (27_312, 27_304, 27_304), "ring"),
+        ("allgatherv", (27_311, 27_304, 27_304), "bruck"),
+    ],
+)
+def test_uneven_blocks_count_by_their_sum(name: str, blocks: tuple[int, ...], algorithm: str) -> None:
+    """Blocks of 524,288 B in all are long for Reduce_scatter, and of 81,920 B for Allgatherv, however uneven."""
+    assert default_choice("mpich", Collective(name, 3, blocks)) == algorithm
+
+
 @pytest.mark.parametrize(("element", "fewest"), [(1, 16), (8, 128), (16, 256), (1000, 16_000)])
 def test_vectors_are_cut_between_elements(element: int, fewest: int) -> None:
     """On 16 ranks, an allreduce needs 16 elements of any size to be cut into blocks."""

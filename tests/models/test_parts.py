@@ -41,3 +41,14 @@ def test_messages_within_nodes_say_nothing_of_those_between(
     assert len(told) == bool(said)
     assert all(each.startswith(said) for each in told)
     assert not (told and model.predict(200, asked).inside)
+
+
+def test_sizes_and_ranks_are_outside_though_a_term_is_inside() -> None:
+    """Times grow as n²/P: twice the largest size on twice the ranks has a measured n²/P, but n and P are outside."""
+    at = [(float(n), float(p)) for p in (1, 2, 4, 8) for n in (100, 200, 400, 800)]
+    part = Part("work", tuple(1e-6 * n**2 / p for n, p in at))
+    runs = Runs(tuple(n for n, _ in at), tuple(p for _, p in at), (part,))
+    model = ProgramModel("work", "plausible", "bio", "w-{size}-{ranks}.clue", "", runs)
+    assert model.outside(800, 8) == () and model.predict(800, 8).inside
+    assert [each.split()[0] for each in model.outside(1600, 16)] == ["n", "P"]
+    assert not model.predict(1600, 16).inside
