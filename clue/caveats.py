@@ -14,8 +14,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
 
-from clue.units import format_number
-
 _Words: TypeAlias = Mapping[str, object]
 _NOTHING: _Words = MappingProxyType({})
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)*(?:e[+-]?[0-9]+)?(?!\w)")
@@ -39,7 +37,7 @@ class Count(int):
     def __format__(self, words: str) -> str:
         """Return the number, with the words that suit it."""
         one, _, several = words.partition("|")
-        return f"{format_number(int(self))} {one if self == 1 else several}".rstrip()
+        return f"{int(self):,} {one if self == 1 else several}".rstrip()
 
 
 class _UpTo(str):
