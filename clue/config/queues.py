@@ -181,9 +181,9 @@ class QueueReader:
         if others:
             how = "are left out" if form.others == "left out" else "run as recorded on every option"
             notes.append(f"{form.accounting}: {others:,} of {len(kinds):,} jobs belong to no class and {how}")
-        for number, name in enumerate(forms):
-            if number not in kinds:
-                notes.append(f"{form.accounting}: no job belongs to class {name}")
+        found_kinds = set(kinds)
+        unused = (name for number, name in enumerate(forms) if number not in found_kinds)
+        notes += (f"{form.accounting}: no job belongs to class {name}" for name in unused)
         waits = [job.waited for job, _ in jobs if job.waited is not None]
         if waits:
             mean = format_time(sum(waits) / len(waits))

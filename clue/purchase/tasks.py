@@ -8,8 +8,9 @@ from clue.predict.prediction import Task
 from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
 from clue.purchase.attempts import attempts_on
-from clue.purchase.outcome import Entry
+from clue.purchase.outcome import Entry, WorkloadOutcome
 from clue.purchase.scenario import Scenario
+from clue.purchase.splits import Split
 
 
 def tasks_of(
@@ -29,12 +30,12 @@ def tasks_of(
     option = next(each for each in scenario.options if each.name == entry.option)
     (attempt,) = attempts_on([option], scenario, predictor, progress)
     for workload, cell, outcome in zip(scenario.workloads, attempt.cells, entry.workloads, strict=True):
-        splits = ((each, each.split) for each in cell.choices)
-        choice = next(
-            each
-            for each, split in splits
-            if (split.ranks, split.side_by_side) == (outcome.ranks, outcome.side_by_side)
-            and outcome.layout in {"", str(split.layout)}
-        )
+        choice = next(each for each in cell.choices if _counts(each.split, outcome))
         for component, task in zip(workload.components, choice.run.tasks, strict=True):
             yield workload.title(component), task
+
+
+def _counts(split: Split, outcome: WorkloadOutcome) -> bool:
+    """Tell whether an outcome is that of a split; it names the placement if there are several."""
+    numbers = (split.ranks, split.side_by_side) == (outcome.ranks, outcome.side_by_side)
+    return numbers and outcome.layout in {"", str(split.layout)}

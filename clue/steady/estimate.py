@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clue.uncertainty import TAIL, student
+from clue.uncertainty import Scatter
 
 Doubles = npt.NDArray[np.float64]
 #: Least half width of an interval, as a share of the correction for computation; the share is 1 if ranks drift apart.
@@ -86,17 +86,6 @@ def estimate(stretches: Sequence[Slopes]) -> Estimate:
     plain, rest = ([each.variance(explained=explained) for each in stretches] for explained in (False, True))
     explained = drifting or sum(rest) < sum(plain)
     moved = sum(each.moved for each in stretches) if explained else 0.0
-    half = _half(rest if explained else plain, [each.degrees for each in stretches])
+    variances = zip(rest if explained else plain, stretches, strict=True)
+    half = Scatter.of_sum(Scatter(math.sqrt(variance), each.degrees) for variance, each in variances).reach
     return Estimate(total + moved, max(half, abs(moved) * (1.0 if drifting else _REACH)))
-
-
-def _half(variances: Sequence[float], degrees: Sequence[float]) -> float:
-    """Return half the width of the 80 % interval of a sum.
-
-    Degrees of freedom are combined by F. E. Satterthwaite, Biometrics Bulletin 2 (1946).
-    """
-    total = sum(variances)
-    if not total:
-        return 0.0
-    behind = sum((variance / total) ** 2 / each for variance, each in zip(variances, degrees, strict=True))
-    return student(TAIL, 1 / behind) * math.sqrt(total)

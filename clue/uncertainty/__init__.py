@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clue.uncertainty.bursts import BurstNoise, draw_bursts
     from clue.uncertainty.machines import draw_machine, states_noise
     from clue.uncertainty.makespans import NO_NOISE, draw, is_uncertain, sample_errors, sample_makespans
-    from clue.uncertainty.model_error import Character, Expected, ModelError, student
+    from clue.uncertainty.model_error import Character, Expected, ModelError, Scatter, student
     from clue.uncertainty.noise import Sample, Sampling
     from clue.uncertainty.order import CERTAIN, probability_of_best, shared_positions
     from clue.uncertainty.recordings import noise_of_recordings, typical_recording
@@ -35,6 +35,7 @@ __all__ = [
     "Sample",
     "Sampled",
     "Sampling",
+    "Scatter",
     "Spread",
     "draw",
     "draw_bursts",
@@ -55,7 +56,7 @@ _HOMES = {
     "bursts": ("BurstNoise", "draw_bursts"),
     "machines": ("draw_machine", "states_noise"),
     "makespans": ("NO_NOISE", "draw", "is_uncertain", "sample_errors", "sample_makespans"),
-    "model_error": ("Character", "Expected", "ModelError", "student"),
+    "model_error": ("Character", "Expected", "ModelError", "Scatter", "student"),
     "noise": ("Sample", "Sampling"),
     "order": ("CERTAIN", "probability_of_best", "shared_positions"),
     "recordings": ("noise_of_recordings", "typical_recording"),

@@ -14,7 +14,7 @@ of freedom of this estimate.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,6 +72,19 @@ class Scatter:
     deviation: float
     degrees: float
 
+    @classmethod
+    def of_sum(cls, parts: Iterable[Scatter]) -> Scatter:
+        """Return the scatter of a sum; degrees of freedom by F. E. Satterthwaite, Biometrics Bulletin 2 (1946)."""
+        variances = [(each.deviation**2, each.degrees) for each in parts]
+        total = sum(variance for variance, _ in variances)
+        behind = sum(variance * variance / degrees for variance, degrees in variances)
+        return cls(math.sqrt(total), total * total / behind if behind else math.inf)
+
+    @property
+    def reach(self) -> float:
+        """Its bound in four of five cases."""
+        return self.deviation * student(TAIL, self.degrees)
+
     def draw(self, generator: np.random.Generator) -> float:
         """Return a draw."""
         drawn = student(float(generator.standard_normal()), self.degrees)
@@ -116,17 +129,13 @@ class Expected:
 
     @property
     def total(self) -> Scatter:
-        """Both parts together; degrees of freedom by F. E. Satterthwaite, Biometrics Bulletin 2 (1946)."""
-        variances = [each.deviation**2 for each in (self.shared, self.own)]
-        total = sum(variances)
-        behind = sum(v * v / each.degrees for v, each in zip(variances, (self.shared, self.own), strict=True))
-        return Scatter(math.sqrt(total), total * total / behind if behind else math.inf)
+        """Both parts together."""
+        return Scatter.of_sum((self.shared, self.own))
 
     @property
     def reach(self) -> float:
         """Bound of the logarithm's error in four of five cases."""
-        total = self.total
-        return total.deviation * student(TAIL, total.degrees)
+        return self.total.reach
 
     def multipliers(self, sampling: Sampling, program: str, machine: Machine) -> npt.NDArray[np.float64]:
         """Return the factor of a makespan in each sample, shape (samples,).

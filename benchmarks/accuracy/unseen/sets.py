@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth
-from benchmarks.accuracy.unseen.tables import read_csv
+from benchmarks.accuracy.unseen.tables import read_csv, share_text
 from benchmarks.page import markdown_table, notes_beside, write_page
 
 _FOLDER = Path(__file__).parents[1]
@@ -80,7 +80,7 @@ def _user(name: str, cases: Sequence[UnseenCase]) -> list[str]:
     shares = (clue.ordered, sums.ordered, clue.regret, sums.regret)
     return [
         f"[{name}]({Path(TABLES[name]).with_suffix('.md')})", str(len(cases)), f"{clue.mean:.1%}", f"{clue.most:.1%}",
-        f"{sums.mean:.1%}", f"{covered:.0%}", *("–" if share is None else f"{share:.0%}" for share in shares),
+        f"{sums.mean:.1%}", f"{covered:.0%}", *map(share_text, shares),
     ]  # fmt: skip
 
 

@@ -113,8 +113,12 @@ def _goals(cases: Sequence[UnseenCase]) -> Iterator[str]:
         ("in hindsight: mean", "≤ 5 %", f"{worth['hindsight'].mean:.1%}"),
         ("against latency + size / bandwidth, same CPU times: ratio of mean errors", "≤ 0.5", f"{ratio:.2f}"),
         ("coverage of 80 % intervals by --samples alone", "70–90 %", f"{covered:.0%}"),
-        ("as a user: pairs of machines within 25 %: right order", "≥ 85 %", f"{_share(user.ordered)} of {user.pairs}"),
-        ("as a user: worst regret", "≤ 10 %", _share(user.regret)),
+        (
+            "as a user: pairs of machines within 25 %: right order",
+            "≥ 85 %",
+            f"{share_text(user.ordered)} of {user.pairs}",
+        ),
+        ("as a user: worst regret", "≤ 10 %", share_text(user.regret)),
         ("as a user: Kendall's tau, median of programs", "–", "–" if user.tau is None else f"{user.tau:.2f}"),
     )
     yield from (f"| figure ({len(cases)} cases) | goal | reached |", "| --- | --- | --- |")
@@ -128,7 +132,7 @@ def _columns(cases: Sequence[UnseenCase]) -> Iterator[str]:
     for name, column in COLUMNS.items():
         worth = Worth.of(cases, column)
         tau = "–" if worth.tau is None else f"{worth.tau:.2f}"
-        figures = (f"{worth.mean:.1%}", f"{worth.most:.1%}", _share(worth.ordered), _share(worth.regret), tau)
+        figures = (f"{worth.mean:.1%}", f"{worth.most:.1%}", share_text(worth.ordered), share_text(worth.regret), tau)
         yield f"| {name.replace('_', ', ')} | {' | '.join(figures)} |"
     yield ""
 
@@ -169,5 +173,6 @@ def _pair(worth: Worth) -> str:
     return f"{worth.mean:.1%} / {worth.most:.1%}"
 
 
-def _share(share: float | None) -> str:
+def share_text(share: float | None) -> str:
+    """Return a share as a percentage, or a dash if there is none."""
     return "–" if share is None else f"{share:.0%}"
