@@ -352,7 +352,7 @@ def _neighbour_caveats(program: Description, machine: Machine, placed: Placement
 def _contention_caveats(replay: Replay, machine: Machine, placed: Placement) -> Iterator[Caveat]:
     stated = [state.network.contention for state in machine.epochs]
     tables = [each.measured_up_to for each in stated if isinstance(each, FactorTable)]
-    if stated[0] == NoContention() and len(set(placed.nodes)) > 2:
+    if stated[0] == NoContention() and len(set(placed.nodes)) > 1 and len(placed.nodes) > 2:
         yield Caveat(
             About.MACHINE,
             machine.name,
