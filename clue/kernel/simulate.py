@@ -276,7 +276,7 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
         yield Caveat(
             About.MACHINE,
             machine.name,
-            "speed of region {regions} needs a program that declares its operations there (virtual_layer.region with "
+            "speed of region {regions} needs a trace with operations declared there (virtual_layer.region with "
             "flops=); the performance factor is used instead",
             {"regions": ", ".join(missing)},
         )
