@@ -217,6 +217,6 @@ def _everywhere(machine: Machine) -> Placement:
     """Return a placement that uses all links: on each node two ranks, or as many as reach its second domain."""
 
     def ranks(node: NodeType) -> int:
-        return -(-node.processors // node.domains) + 1 if node.domains > 1 else 2
+        return node.processors // node.domains + 1 if node.domains > 1 else 2
 
     return Placement(tuple(number for number, node in enumerate(machine.nodes) for _ in range(ranks(node))))

@@ -155,7 +155,7 @@ def test_how_many_iterations_suffice(iterations: int, enough: bool) -> None:
     0.1 (148 + 324 · 16) = 533.2 and 148 + 24 · 16 = 532.
     """
 
-    def few(own: RankBuilder, *_: int) -> None:
+    def few(own: RankBuilder, *_at: int) -> None:
         for _ in range(36):
             own.collective(Op.BARRIER)
 
