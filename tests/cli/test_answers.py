@@ -55,7 +55,7 @@ def test_all_questions_are_answered(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_not_asked_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """A comparison that asks none of these questions has none of their keys; a warning says that its CSV file has only a header."""
+    """A comparison that asks none of these questions has none of their keys; a warning says that the CSV is empty."""
     status, out, err = run(capsys, "simulate", "which.yaml", "--json", "--answers", "none.csv")
     assert status == 0
     assert "clue: warning: none.csv: no answers, only a header: ask by a deadline" in err

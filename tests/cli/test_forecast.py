@@ -229,7 +229,7 @@ def test_two_hosts_tell_their_load_and_their_network(tmp_path: Path, capsys: pyt
 
 def test_a_host_that_never_answered_leaves_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     """The host that answers is shown, a warning names the other, and the status is 1."""
-    assert main("forecast available --host localhost --host 127.0.0.1:9 --json".split()) == 1
+    assert main(["forecast", "available", "--host", "localhost", "--host", "127.0.0.1:9", "--json"]) == 1
     captured = capsys.readouterr()
     assert [each["host"] for each in json.loads(captured.out)["hosts"]] == [platform.node()]
     assert captured.err.startswith("clue: warning: 127.0.0.1:9: host must answer, got: ")
