@@ -2,7 +2,7 @@
 
 A simulation has caveats about its machine, its program and its engine. A comparison makes hundreds of simulations,
 whose caveats are the same for several options and workloads, or differ only in figures: :func:`gathered` merges these
-into one line, with the reader's names and the largest of the figures.
+into one line, with the reader's names and the worst of the figures.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from typing import TypeAlias
 
 _Words: TypeAlias = Mapping[str, object]
 _NOTHING: _Words = MappingProxyType({})
-_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)*(?:e[+-]?[0-9]+)?(?!\w)")
+#: A whole number, with or without commas between thousands.
+_WHOLE = r"(?<![\w.])[0-9]+(?:,[0-9]{3}(?![0-9]))*"
+_NUMBER = re.compile(rf"{_WHOLE}(?:\.[0-9]+)*(?:e[+-]?[0-9]+)?(?!\w)")
 #: A count at the beginning of a text, or a measured number with a unit.
-_AMOUNT = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?=%| s\b)|^[0-9]+(?= )")
+_AMOUNT = re.compile(rf"{_WHOLE}(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?=%| s\b)|^{_WHOLE}(?= )")
 #: Maximum number of names in a line.
 _NAMES = 3
 
@@ -44,9 +46,17 @@ class _UpTo(str):
     """The largest of several figures."""
 
     __slots__ = ()
+    bound = "up to"
 
     def __format__(self, words: str) -> str:
-        return f"up to {self!s} {words.partition('|')[2]}".rstrip()
+        return f"{self.bound} {self!s} {words.partition('|')[2]}".rstrip()
+
+
+class _DownTo(_UpTo):
+    """The smallest of several figures."""
+
+    __slots__ = ()
+    bound = "down to"
 
 
 class Caveat(str):
@@ -60,25 +70,28 @@ class Caveat(str):
         words: Words by placeholder; caveats with different words stay separate.
         figures: Figures by placeholder, the most important first; if caveats differ only in figures, one of them is
             stated.
-        size: Magnitude of the figures.
+        size: Magnitude of the most important figure.
+        least: Whether the smallest of several figures is stated, not the largest.
     """
 
     about: About
     said: str
-    at_most: str
+    worst: str
     size: float
     _given: tuple[object, ...]
 
     def __new__(  # noqa: PLR0917 - unpickling passes them by position
-        cls, about: About, name: str, text: str, words: _Words = _NOTHING, figures: _Words = _NOTHING, size: float = 0.0
-    ) -> Caveat:
+        cls, about: About, name: str, text: str, words: _Words = _NOTHING, figures: _Words = _NOTHING,
+        size: float = 0.0, least: bool = False,
+    ) -> Caveat:  # fmt: skip
         """Make a caveat."""
         said = text.format(**words, **figures)
         caveat = super().__new__(cls, f"{name}: {said}")
-        caveat.about, caveat.said, caveat.size = about, said, size
-        at_most = {place: _UpTo(f"{figure}") for place, figure in list(figures.items())[:1]}
-        caveat.at_most = text.format(**{**words, **figures, **at_most})
-        caveat._given = (about, name, text, dict(words), dict(figures), size)
+        caveat.about, caveat.said, caveat.size = about, said, -size if least else size
+        bound = _DownTo if least else _UpTo
+        worst = {place: bound(f"{figure}") for place, figure in list(figures.items())[:1]}
+        caveat.worst = text.format(**{**words, **figures, **worst})
+        caveat._given = (about, name, text, dict(words), dict(figures), size, least)
         return caveat
 
     def __getnewargs__(self) -> tuple[object, ...]:  # type: ignore[override]
@@ -116,7 +129,7 @@ def note_of_recording(name: str, text: str) -> Caveat:
         figures[place] = number.group()
         template += f"{_literal(text[end : number.start()])}{{{place}}}"
         end = number.end()
-    size = float(amount.group()) if amount else 0.0
+    size = float(amount.group().replace(",", "")) if amount else 0.0
     return Caveat(About.PROGRAM, name, template + _literal(text[end:]), figures=figures, size=size)
 
 
@@ -168,7 +181,7 @@ def gathered(said: Iterable[Said], machines: Collection[str], kind: str) -> Iter
         caveat = each.caveat if isinstance(each.caveat, Caveat) else _line(each.caveat)
         lines.setdefault(caveat.kind, _Line(caveat)).add(each, caveat)
     for line in lines.values():
-        text = line.caveat.said if len(line.sizes) == 1 else line.caveat.at_most
+        text = line.caveat.said if len(line.sizes) == 1 else line.caveat.worst
         yield f"{_subject(line, machines, kind)}: {text}"
 
 

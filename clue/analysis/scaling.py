@@ -41,19 +41,28 @@ class Series:
 
 
 def scaling_of(ranking: Ranking) -> dict[str, list[Series]]:
-    """Return the time of one turn over ranks per instance: by workload, a series for each option that tried several."""
+    """Return the time of one turn over ranks per instance, in the fastest placement of each number of ranks.
+
+    By workload, a series for each option that tried several numbers.
+    """
     found: dict[str, list[Series]] = {}
     for entry in ranking.entries:
-        by_workload: dict[str, list[WorkloadOutcome]] = {}
-        for outcome in entry.tried:
-            by_workload.setdefault(outcome.workload, []).append(outcome)
-        for workload, outcomes in by_workload.items():
+        fastest: dict[str, dict[int, WorkloadOutcome]] = {}
+        for each in entry.tried:
+            by_ranks = fastest.setdefault(each.workload, {})
+            by_ranks[each.ranks] = min(by_ranks.get(each.ranks, each), each, key=_turn)
+        for workload, by_ranks in fastest.items():
+            outcomes = by_ranks.values()
             if len(outcomes) > 1:
-                points = tuple((each.ranks, each.makespan / each.turns) for each in outcomes)
+                points = tuple((each.ranks, _turn(each)) for each in outcomes)
                 costs = tuple(cost for each in outcomes if (cost := _cost(each)) is not None)
                 known = costs if len(costs) == len(points) else ()
                 found.setdefault(workload, []).append(Series(entry.option, points, known))
     return found
+
+
+def _turn(outcome: WorkloadOutcome) -> float:
+    return outcome.makespan / outcome.turns
 
 
 def _cost(outcome: WorkloadOutcome) -> Cost | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from clue.cache import FOLDERS, Item, clear, home, items
+from clue.caveats import Count
 from clue.cli.terminal import say, show, show_json
 from clue.extrapolation import kept as made
 from clue.recording import kept, kept_recordings
@@ -70,5 +71,5 @@ def _clear(arguments: argparse.Namespace) -> int:
         return 0
     say([f"removed {item.path}" for item in cleared.removed])
     say([f"left {path}: it is in use, or clue did not make it" for path in cleared.left])
-    show(f"{home()}: removed {len(cleared.removed)} entries, {format_size(freed)}")
+    show(f"{home()}: removed {Count(len(cleared.removed)):entry|entries}, {format_size(freed)}")
     return 0

@@ -20,6 +20,7 @@ from clue.kernel.model.turns import joined_nodes, without_turns
 from clue.machine import FactorTable, Machine, NoContention, Placement, SpeedCurve, memory_fault
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
+from clue.units import count_of
 
 #: Least number of ranks on a node for two pairs to copy at once; least size, bytes, at which messages overflow caches.
 _TWO_PAIRS, _LARGE = 4, 1 << 16
@@ -365,9 +366,9 @@ def _contention_caveats(replay: Replay, machine: Machine, placed: Placement) -> 
         yield Caveat(
             About.MACHINE,
             machine.name,
-            "contention is stated up to {stated} simultaneous communications, but there were {most}; the last factor "
+            "contention is stated up to {stated}, but there were {most}; the last factor "
             "is used for more: measure more pairs at once (clue calibrate contention --pairs)",
-            {"stated": min(tables)},
+            {"stated": count_of(min(tables), "simultaneous communication")},
             {"most": most},
             most,
         )

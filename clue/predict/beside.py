@@ -84,7 +84,7 @@ class _Neighbourhood:
             return prediction
         text = "neighbours run for {share} of its time only, as {most} ops are replayed at once at most"
         figures = {"share": f"{early[0]:.0%}", "most": f"{MOST_OPS:,}"}
-        said = Caveat(About.PROGRAM, self._task.key[0].name, text, figures=figures, size=1 - early[0])
+        said = Caveat(About.PROGRAM, self._task.key[0].name, text, figures=figures, size=early[0], least=True)
         return replace(prediction, warnings=(*prediction.warnings, said))
 
     def _replayed(self) -> tuple[Result, float]:

@@ -61,7 +61,7 @@ def _slower(scenario: Scenario, workload: Workload, cell: Cell) -> Caveat | None
     if speedup >= 1:
         return None
     text = "its speedup over the reference system is {speedup}: NERSC requires at least 1 for the SSI"
-    return Caveat(About.PROGRAM, workload.name, text, figures={"speedup": f"{speedup:.3g}"}, size=-speedup)
+    return Caveat(About.PROGRAM, workload.name, text, figures={"speedup": f"{speedup:.3g}"}, size=speedup, least=True)
 
 
 def _idle(workload: Workload, machine: Machine, cell: Cell) -> Iterator[Caveat]:

@@ -167,12 +167,17 @@ class Entry:
     queue: QueueOutcome | None = None
 
     def rows(
-        self, unit: str, weighted: Mapping[Criterion, tuple[float, str]], front: Sequence[str] | None
+        self,
+        unit: str,
+        units: Mapping[Criterion, str],
+        weighted: Mapping[Criterion, tuple[float, str]],
+        front: Sequence[str] | None,
     ) -> Iterator[dict[str, object]]:
         """Yield its figures, with units in their names: a row for each workload, or one row without any.
 
         Args:
             unit: Unit of scores.
+            units: Unit of each criterion of the Pareto front.
             weighted: Weights and units of the terms of weighted scores.
             front: Options of the Pareto front; ``None``: not requested.
         """
@@ -188,7 +193,8 @@ class Entry:
             about[f"weighted {criterion.value.replace('_', ' ')} ({weighted[criterion][1]})"] = figure
         about |= {} if self.queue is None else self.queue.row()
         if front is not None:
-            about |= {criterion.value: figure for criterion, figure in self.figures.items()}
+            for criterion, figure in self.figures.items():
+                about[f"criterion {criterion.value.replace('_', ' ')} ({units[criterion]})"] = figure
             about["on the Pareto front"] = self.option in front
         about["reason"] = self.reason
         yield from (about | each.row() for each in self.workloads) if self.workloads else [about]
@@ -270,7 +276,7 @@ class Ranking:
 
     def rows(self) -> list[dict[str, object]]:
         """Return a row for each workload on each option, in order, with units in the names (``"makespan (s)"``)."""
-        return [row for entry in self.in_order for row in entry.rows(self.unit, self.weighted, self.pareto)]
+        return [row for each in self.in_order for row in each.rows(self.unit, self.units, self.weighted, self.pareto)]
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a pandas data frame with a row for each workload on each option, in order; columns as in ``--csv``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -119,6 +120,48 @@ def test_what_takes_longer_comes_after_the_ranking(opened: Opened, slow_address:
     pieces = [each.get_attribute("data-piece") for each in opened.page.locator("#ranking-page > *").all()]
     assert pieces[:3] == ["head", "changed", "ranking"] and len(pieces) == len(set(pieces))
     assert opened.errors == []
+
+
+def test_what_a_cut_table_does_not_show_is_not_new(opened: Opened, address: str) -> None:
+    """If the file's ranking has more options than its table shows, an option that moves into the table has no mark."""
+
+    def cut(route: Route) -> None:
+        response = route.fetch()
+        shown = re.sub('<tr data-key="slow">.*?</tr>', "", response.text(), flags=re.DOTALL)
+        route.fulfill(response=response, body=shown.replace('data-name="ranking"', 'data-name="ranking" data-more="1"'))
+
+    opened.page.route(address, cut)
+    opened.page.goto(address)
+    assert names(opened) == ["fast"]
+    budget, price = opened.page.get_by_label("budget"), opened.page.get_by_label("fast", exact=True)
+    budget.fill("9000 EUR")
+    price.fill("4000 EUR")
+    price.press("Tab")
+    until(opened, "2 changed figures: ranked in ")
+    assert names(opened)[0] == "slow"
+    assert opened.page.locator("tr[data-key=slow] .moved").count() == 0
+    assert opened.page.locator("tr[data-key=fast] .moved.down").count() == 1
+
+
+def test_the_same_figures_may_be_sent_again_after_a_failure(opened: Opened, address: str) -> None:
+    """After a failure of the network, the same figures are sent again; one simulation is told in the singular."""
+
+    def answer(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, json=response.json() | {"simulations": 1})
+
+    opened.page.goto(address)
+    opened.page.route("**/ranking", lambda route: route.abort())
+    price = opened.page.get_by_label("fast", exact=True)
+    price.fill("950 EUR")
+    price.press("Tab")
+    opened.page.wait_for_function("() => document.querySelector('#faults').textContent.includes('does not answer')")
+    opened.page.unroute("**/ranking")
+    opened.page.route("**/ranking", answer)
+    opened.page.locator("#live").evaluate("form => form.requestSubmit()")
+    until(opened, "1 changed figure: ranked in ")
+    assert opened.page.locator(".state").inner_text().endswith("; 1 new simulation.")
+    assert not opened.page.locator("#faults").is_visible()
 
 
 def test_only_what_has_changed_is_put_anew(opened: Opened, address: str) -> None:

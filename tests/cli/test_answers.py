@@ -35,7 +35,7 @@ def test_all_questions_are_answered(capsys: pytest.CaptureFixture[str]) -> None:
     told = " ".join(out.split())
     assert "The cheapest that meets every deadline is two: 1,800 EUR." in told
     assert "two and rented cost the same, 1,800 EUR, where runs keep two busy for 2.9% of its life; rented" in told
-    assert "100 EUR more on two (1,800 EUR) gains nothing: the best of 1 steps is four instead for 100 EUR." in told
+    assert "100 EUR more on two (1,800 EUR) gains nothing: the best of 1 step is four instead for 100 EUR." in told
     assert "wrote answers.csv" in err
     assert "only a header" not in err
     rows = list(csv.DictReader(StringIO(Path("answers.csv").read_text(encoding="utf-8"))))

@@ -78,7 +78,9 @@ def test_clearing(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(document["removed"]) == 3 and document["left"] == []
     assert document["bytes"] == before["bytes"]
     assert [path for path in cache.rglob("*") if not path.is_dir()] == []
-    assert "removed 0" in run(capsys, "--clear")[1]
+    assert "removed 0 entries, 0 B" in run(capsys, "--clear")[1]
+    (cache / "engine" / f"engine-{'b' * 16}.so").touch()
+    assert "removed 1 entry, 0 B" in run(capsys, "--clear")[1]
 
 
 def test_what_earlier_versions_kept_goes_too(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:

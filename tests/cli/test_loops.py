@@ -92,3 +92,18 @@ def test_messages_along_bits_are_told_as_one_call(tmp_path: Path, capsys: pytest
     loop, barrier = json.loads(capsys.readouterr().out)["parts"]
     assert [each["along_bits"] for each in loop["body"]] == [True, True] and not barrier["along_bits"]
     assert sum(each["ops"] for each in (*loop["body"], barrier)) == len(agreeing(8).ops)
+
+
+@pytest.mark.parametrize(("requests", "told"), [((0,), "1 request"), ((0, 1), "2 requests")])
+def test_one_request_is_told_in_the_singular(
+    requests: tuple[int, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A call that waits for one request says so, as one that waits for two does."""
+    built = TraceBuilder(2, "waits.py")
+    for request in requests:
+        built[0].add(Op.IRECV, call="Irecv", peer=1, request=request)
+        built[1].send(0, 8)
+    built[0].add(Op.WAIT, call="Waitall", extras=requests)
+    assert main(["inspect", str(built.build().save(tmp_path / "waits.clue")), "--loops"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert f"Waitall for {told} 0 1 0 s" in lines

@@ -124,7 +124,7 @@ CASES = [
     (
         exchanging(),
         machine(3, contention={1: 1.0}),
-        "hand-made: contention is stated up to 1 simultaneous communications, but there were 2; the last factor is "
+        "hand-made: contention is stated up to 1 simultaneous communication, but there were 2; the last factor is "
         "used for more: measure more pairs at once (clue calibrate contention --pairs)",
     ),
 ]  # fmt: skip

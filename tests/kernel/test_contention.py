@@ -150,7 +150,7 @@ def test_more_communications_than_stated_are_told() -> None:
     """If two messages are under way and the table ends at 1, a warning says that the last factor was used."""
     result = simulate(two_pairs(0.0).build(), machine(4, contention={1: 1.0}))
     assert any(
-        "contention is stated up to 1 simultaneous communications, but there were 2" in w for w in result.warnings
+        "contention is stated up to 1 simultaneous communication, but there were 2" in w for w in result.warnings
     )
 
 

@@ -11,19 +11,21 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from clue.explain import RankingExplanation
 from clue.explain.ranking import FirstPlace, RankingSensitivity
 from clue.predict.application import Application
-from clue.purchase import Component, Option, Ranking, Scenario, Workload
+from clue.purchase import Component, Criterion, Option, Ranking, Scenario, Workload
 from clue.purchase.costs import Sheet as CostSheet
 from clue.purchase.costs import Source
 from clue.purchase.outcome import OptionCost, RunCost
+from clue.purchase.queue.mix import Mix, Sharing
 from clue.report.page import ranking_page, ranking_pieces, result_page, timelines
 from clue.report.page import run as run_page
 from clue.report.page.content import LIMITS, content_of, decision, mean_makespan, sources
-from clue.report.page.parts import MOST_ROWS, Cell, Lines, Picture, Sheet, TimelineData, sheet
+from clue.report.page.parts import MOST_ROWS, Cell, Lines, Page, Picture, Sheet, TimelineData, sheet
 from clue.uncertainty import Sampling, Spread
 from clue.units import YEAR, Money
 from tests.report.cases import BUDGET, by_makespan, entry, machine, many_ranks, ranking, result
@@ -265,6 +267,67 @@ def test_the_front_is_what_nothing_beats() -> None:
     assert mean_makespan(ranking().entries[3], weights) == pytest.approx((3 * 8 + 16) / 4)
 
 
+def cells(page: Page, name: str) -> list[tuple[str, ...]]:
+    """Return the texts of the rows of a table."""
+    found = page.section(name)
+    assert isinstance(found, Sheet)
+    return [tuple(cell.text for cell in row) for row in found.rows]
+
+
+def test_figures_of_charts_are_in_tables() -> None:
+    """Parts of makespans, 3 + 1 + 4 s for a kernel and twice that for two, and payments by year have tables."""
+    page = content_of(with_costs(), scenario(), "clue", "clue 0.1")
+    assert cells(page, "makespan-parts") == [
+        ("Cheap", "small", "3 s", "1 s", "4 s"), ("Fine", "small", "3 s", "1 s", "4 s"),
+        ("Cheap", "large", "6 s", "2 s", "8 s"), ("Fine", "large", "6 s", "2 s", "8 s"),
+    ]  # fmt: skip
+    assert cells(page, "cost-by-year") == [
+        ("Cheap", "at once", "0.00"), ("Cheap", "after 1 year", "45,000"), ("Cheap", "after 2 years", "90,000"),
+        ("Fine", "at once", "100,000"), ("Fine", "after 1 year", "110,000"), ("Fine", "after 2 years", "110,000"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("criteria", [(Criterion.TOTAL_COST, Criterion.MAKESPAN), tuple(Criterion)[:3]])
+def test_the_front_beyond_the_first_options_is_drawn_and_listed(criteria: tuple[Criterion, ...]) -> None:
+    """An option of the front that is not among the first is a point of the chart and a row of the table."""
+    figures = {"Cheap": (1.0, 20.0, 2.0), "Fine": (3.0, 30.0, 2.0), "Small": (2.0, 10.0, 2.0)}
+    entries = tuple(
+        replace(each, figures=dict(zip(criteria, figures[each.option], strict=False)),
+                bound=None if each.position else 7.0)
+        for each in with_costs().entries if each.option in figures
+    )  # fmt: skip
+    asked = replace(with_costs(), entries=entries, pareto=("Cheap", "Small"), units=dict.fromkeys(criteria, "u"))
+    page = content_of(asked, scenario(), "clue", "clue 0.1")
+    more = ("2",) * (len(criteria) - 2)
+    assert cells(page, "front-figures") == [
+        ("1", "Cheap", "295,000 ATS", "yes", "1", "20", *more),
+        ("–", "Small", "–", "yes", "2", "10", *more),
+        ("2", "Fine", "298,500 ATS", "no", "3", "30", *more),
+    ]
+    table, chart = page.section("front-figures"), page.section("front")
+    assert isinstance(table, Sheet) and table.columns[4][0] == f"{criteria[0].value.replace('_', ' ')} (u)"
+    assert isinstance(chart, Picture)
+    assert sum(shape.told.startswith(("Cheap: ", "Small: ", "Fine: ")) for shape in chart.shapes) == 3
+    placed = replace(asked, entries=tuple(each for each in entries if each.position), pareto=("Cheap",))
+    shown = content_of(placed, scenario(), "clue", "clue 0.1")
+    # The chart of cost and time shows all of a front by these criteria.
+    assert (shown.section("front") is None) == (len(criteria) == 2) and shown.section("front-figures") is not None
+
+
+@pytest.mark.parametrize("sharing", Sharing)
+def test_traffic_of_other_jobs_is_no_limit_where_jobs_share_the_network(sharing: Sharing) -> None:
+    """If jobs run beside others, the page does not say that traffic of other jobs is left out."""
+    asked = replace(scenario(), queue=Mix((), sharing=sharing))
+    limits = content_of(ranking(), asked, "clue", "clue 0.1").section("limits")
+    assert isinstance(limits, Lines)
+    left_out = "Traffic of other jobs on the network, and files that programs read and write, are left out."
+    counts = (
+        "Traffic of other jobs on the network counts in the run times of queued jobs only; files that programs read "
+        "and write are left out."
+    )
+    assert limits.lines == (LIMITS[0], left_out if sharing is Sharing.NONE else counts, LIMITS[2])
+
+
 @pytest.mark.parametrize("case", ["one price", "two currencies", "no prices"])
 def test_without_comparable_prices_there_is_no_chart_of_them(case: str) -> None:
     """Without prices in one currency, there is no chart of price and time."""
@@ -307,6 +370,19 @@ def test_a_run_of_many_ranks_shows_some_of_them() -> None:
     timeline = page.section("timeline")
     assert isinstance(timeline, TimelineData)
     assert len(json.loads(timeline.data)["bands"]) == 64 and timeline.caption.startswith("64 of 200 ranks")
+
+
+def test_a_sample_of_ranks_says_which_instances_it_is_of() -> None:
+    """Of two equal instances of 200 ranks, the first is shown, by 64 ranks: the remark says both."""
+    one = many_ranks(200)
+    assert one.timeline is not None
+    again = one.timeline.segments.copy()
+    again["rank"] += 200
+    segments = np.concatenate((one.timeline.segments, again))
+    ranks = (*one.ranks, *(replace(each, rank=each.rank + 200) for each in one.ranks))
+    two = replace(one, ranks=ranks, timeline=replace(one.timeline, segments=segments), traffic=None, instances=2)
+    caption = timelines.timeline_of(two).caption
+    assert caption.startswith("2 instances, all alike: one shown; 64 of 200 ranks, from the one that waits least")
 
 
 def test_a_ranking_shows_what_runs_on_its_first_option() -> None:

@@ -121,3 +121,12 @@ def test_own_or_rented() -> None:
     assert isinstance(chart, Picture)
     assert "busy for 26.3% of its life" in chart.words and "105,263 ATS" in chart.words
     assert section(asked(break_even=(NEVER,)), "break-even-use") is None
+
+
+def test_waiting_over_load_is_in_a_table() -> None:
+    """The figures of the lines are in a table: 60 s, 1 h and 10 h at loads of 0.1, 0.5 and 0.9."""
+    assert rows(section(with_queues(), "queue-by-load")) == [
+        ("Cheap", "0.1", "60 s"), ("Cheap", "0.5", "60 min"), ("Cheap", "0.9", "10 h"),
+    ]  # fmt: skip
+    endless = replace(with_queues(), entries=(with_queues().entries[1],))
+    assert section(endless, "queue-by-load") is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clue.report.shared.table import add_row, bullets, heading, stack, table, words
-from clue.units import Money, format_share, format_time
+from clue.units import Money, count_of, format_share, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,8 @@ def steps_sentence(steps: Steps, score: Callable[[float], str]) -> str:
         return f"{asked}: no step is affordable and keeps all limits."
     best = steps.steps[0]
     if best.gain <= 0:
-        return f"{asked} gains nothing: the best of {len(steps.steps)} steps is {best.what} for {best.price}."
+        tried = count_of(len(steps.steps), "step")
+        return f"{asked} gains nothing: the best of {tried} is {best.what} for {best.price}."
     return f"{asked}: the best value is {best.what} for {best.price}, which makes {score(best.score)} of it."
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from clue.report.shared.call_sites import labels
 from clue.report.shared.scale import time_scale
 from clue.report.shared.table import NONE, add_row, heading, stack, table, words
-from clue.units import format_share, format_size, format_time
+from clue.units import count_of, format_share, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -83,7 +83,7 @@ def _ranks(explanation: Explanation) -> RenderableType:
         share = _percent(each.seconds / explanation.makespan)
         add_row(shown, each.rank, each.node, each.node_type, *figures, share, each.turns)
     more = len(shares) - MOST_RANKS
-    return stack(shown, words(f"and {more} more ranks with less", "dim") if more > 0 else None)
+    return stack(shown, words(f"and {count_of(more, 'more rank')} with less", "dim") if more > 0 else None)
 
 
 def _sites(explanation: Explanation) -> RenderableType:
@@ -113,7 +113,7 @@ def _sites(explanation: Explanation) -> RenderableType:
             format_size(each.nbytes) if each.nbytes else "",
         )
     more = len(shares) - MOST_SITES
-    return stack(shown, words(f"and {more} more call sites with less", "dim") if more > 0 else None)
+    return stack(shown, words(f"and {count_of(more, 'more call site')} with less", "dim") if more > 0 else None)
 
 
 def _efficiencies(efficiencies: Efficiencies | None) -> Table | None:

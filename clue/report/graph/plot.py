@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Polygon, Rectangle
 
 from clue.analysis.graph import GraphProfile
+from clue.caveats import Count
 from clue.report.graph.words import whose
 from clue.report.graph.words import words as words_of
 from clue.report.shared import style
@@ -31,7 +32,9 @@ def draw_graph(profile: GraphProfile) -> Figure:
     layout = _Layout(profile, _left_out(profile))
     root = profile.graph.root
     width, height = layout.size(root)
-    hidden = f" ({len(layout.hidden)} nodes below {_SMALL:.1%} of the time are left out)" if layout.hidden else ""
+    small = f"below {_SMALL:.1%} of the time"
+    left_out = f"{Count(len(layout.hidden)):node {small} is|nodes {small} are} left out"
+    hidden = f" ({left_out})" if layout.hidden else ""
     title = f"{profile.name}: {format_time(profile.seconds[root])}, {profile.measure}{hidden}"
     drawn = style.figure(max(width, 6.0) + 0.3, height + 0.6, title)
     axes = drawn.subplots()

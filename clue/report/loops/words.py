@@ -146,7 +146,8 @@ def _words(profile: LoopsProfile, node: Node) -> str:
     elif op in ROOTED:
         said.append(f"root {_peer(node)}")
     elif op == Op.WAIT and not _is(numbers["count"], ZERO) and not flags & Flag.CONTINUED:
-        said.append(f"for {_said(numbers['count'], _plain)} requests")
+        requests = _said(numbers["count"], _plain)
+        said.append(f"for {requests} request{'s' * (requests != '1')}")
     elif op == Op.ALLTOALLV and ENTRIES in numbers:
         said.append(_said(numbers[ENTRIES], _in_bytes))
     if op not in COLLECTIVES and not _is(numbers["tag"], ZERO):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clue.machine import Machine
 from clue.purchase import Component, Criterion, Entry, Ranking, Scenario, WorkloadOutcome
 from clue.purchase.pareto import front
-from clue.purchase.scores import unit_of
+from clue.purchase.queue.mix import Sharing
 from clue.report.explanation.ranking_text import LEAST_ROWS, options_of, outcome_of, verdict
 from clue.report.page import parts
 from clue.report.page.answers import answer_sections
@@ -41,6 +41,11 @@ LIMITS = (
     "caches are reflected only in the factors of the machines.",
     "Traffic of other jobs on the network, and files that programs read and write, are left out.",
     "Prices and costs are those that the scenario states.",
+)
+#: The second limit if queued jobs share the network.
+_SHARED = (
+    "Traffic of other jobs on the network counts in the run times of queued jobs only; files that programs read and "
+    "write are left out."
 )
 _PARTS = (("compute", style.COMPUTE), ("communicate", style.COMMUNICATE), ("wait", style.WAIT))
 
@@ -87,8 +92,8 @@ def _sections(
         yield parts.lines("left-out", "Not ranked", left_out)
     if placed:
         yield parts.picture(_scores(ranking, placed[:MOST_BARS], len(placed)))
-        yield from map(parts.picture, _clouds(ranking, scenario, placed))
-        yield from map(parts.picture, _makespans(placed))
+        yield from _clouds(ranking, scenario, placed)
+        yield from _makespans(placed)
         yield from _timelines(placed[0], watched)
         yield from queue_sections(ranking, placed)
         yield from cost_sections(ranking, placed)
@@ -97,11 +102,17 @@ def _sections(
         yield _changes(ranking, placed, explanation)
     if ranking.warnings:
         yield parts.lines("warnings", "Warnings", ranking.warnings)
-    yield parts.lines("limits", "Limits of every prediction", LIMITS)
+    yield parts.lines("limits", "Limits of every prediction", limits_of(scenario))
     yield _options(scenario)
     yield _workloads(scenario)
     if scenario.notes:
         yield parts.lines("notes", "Notes of the scenario", scenario.notes)
+
+
+def limits_of(scenario: Scenario) -> tuple[str, ...]:
+    """Return the limits of every prediction of a comparison."""
+    shared = scenario.queue is not None and scenario.queue.sharing is not Sharing.NONE
+    return (LIMITS[0], _SHARED, LIMITS[2]) if shared else LIMITS
 
 
 def _timelines(first: Entry, watched: Sequence[tuple[str, Result | None]]) -> Iterator[Section]:
@@ -220,33 +231,56 @@ def _scores(ranking: Ranking, placed: Sequence[Entry], total: int) -> Chart:
     )
 
 
-def _clouds(ranking: Ranking, scenario: Scenario, placed: Sequence[Entry]) -> Iterator[Chart]:
-    """Draw options by price and time, and by the first two criteria of the requested Pareto front."""
+def _clouds(ranking: Ranking, scenario: Scenario, placed: Sequence[Entry]) -> Iterator[Section]:
+    """Draw options by price and time, and show the requested Pareto front."""
     priced = [each for each in placed if each.price is not None and each.workloads]
     currencies = {each.price.currency for each in priced if each.price is not None}
-    currency = next(iter(currencies), "")
+    drawn: set[Criterion] = set()
     if len(priced) > 1 and len(currencies) == 1:
-        yield _money_and_time(ranking, scenario, priced[:MOST_POINTS], currency)
-    known = [each for each in placed if len(each.figures) > 1]
-    drawn = all(each.cost is not None for each in priced) and {Criterion.TOTAL_COST, Criterion.MAKESPAN}
-    if ranking.pareto is not None and len(known) > 1 and set(known[0].figures) != drawn:
-        x, y, *further = placed[0].figures
-        across, upwards = (_criterion(each, currency) for each in (x, y))
-        points = [
-            Point(each.option, each.figures[x], each.figures[y],
-                  f"{each.option}: {across} {each.figures[x]:,.4g}, {upwards} {each.figures[y]:,.4g}",
-                  each.option in ranking.pareto)
-            for each in known[:MOST_POINTS]
-        ]  # fmt: skip
-        height, shapes = scatter(points, across, upwards, steps=False)
-        told = "Blue: options of which none is as good in all criteria and better in one"
-        told += "".join(f"; {_criterion(each, currency)} counts, too" for each in further)
-        words = f"Options as points: {across} across, {upwards} upwards. {pareto_front(ranking)}"
-        yield Chart("front", "Pareto front", words, height, tuple(shapes), caption=f"{told}.")
+        yield parts.picture(_money_and_time(ranking, scenario, priced[:MOST_POINTS], next(iter(currencies))))
+        drawn = {Criterion.TOTAL_COST, Criterion.MAKESPAN} if all(each.cost is not None for each in priced) else drawn
+    # Options of the front that are not among the first are known, too. The front comes first, to be cut last.
+    on_front = ranking.pareto or ()
+    known = [each for each in ranking.in_order if len(each.figures) > 1]
+    known.sort(key=lambda each: each.option not in on_front)
+    if not on_front or len(known) < 2:
+        return
+    if set(known[0].figures) != drawn or any(each.position is None for each in known):
+        yield parts.picture(_front(ranking, known[:MOST_POINTS], on_front))
+    columns = [("#", True), ("option", False), ("price", True), ("on the front", False),
+               *((_criterion(each, ranking), True) for each in known[0].figures)]  # fmt: skip
+    rows = [
+        (
+            Cell(str(each.position or NONE), each.position),
+            Cell(each.option),
+            _money(each.price),
+            Cell("yes" if each.option in on_front else "no"),
+            *(Cell(f"{figure:,.6g}", figure) for figure in each.figures.values()),
+        )
+        for each in known
+    ]
+    yield parts.sheet("front-figures", "Options by the criteria of the Pareto front", columns, rows)
 
 
-def _criterion(criterion: Criterion, currency: str) -> str:
-    name, unit = criterion.value.replace("_", " "), unit_of(criterion, currency)
+def _front(ranking: Ranking, known: Sequence[Entry], on_front: Sequence[str]) -> Chart:
+    """Draw options by the first two criteria of the Pareto front."""
+    x, y, *further = known[0].figures
+    across, upwards = (_criterion(each, ranking) for each in (x, y))
+    points = [
+        Point(each.option, each.figures[x], each.figures[y],
+              f"{each.option}: {across} {each.figures[x]:,.4g}, {upwards} {each.figures[y]:,.4g}",
+              each.option in on_front)
+        for each in known
+    ]  # fmt: skip
+    height, shapes = scatter(points, across, upwards, steps=False)
+    told = "Blue: options of which none is as good in all criteria and better in one"
+    told += "".join(f"; {_criterion(each, ranking)} counts, too" for each in further)
+    words = f"Options as points: {across} across, {upwards} upwards. {pareto_front(ranking)}"
+    return Chart("front", "Pareto front", words, height, tuple(shapes), caption=f"{told}.")
+
+
+def _criterion(criterion: Criterion, ranking: Ranking) -> str:
+    name, unit = criterion.value.replace("_", " "), ranking.units.get(criterion, "")
     return f"{name} ({unit})" if unit and unit != name else name
 
 
@@ -287,17 +321,17 @@ def mean_makespan(entry: Entry, scenario: Scenario) -> float:
     return sum(times) / total if total else math.fsum(each.makespan for each in entry.workloads)
 
 
-def _makespans(placed: Sequence[Entry]) -> Iterator[Chart]:
-    """Draw the parts of the makespans of each workload."""
+def _makespans(placed: Sequence[Entry]) -> Iterator[Section]:
+    """Draw the parts of the makespans of each workload, and list them."""
     shown = placed[:MOST_BARS]
     workloads = list(dict.fromkeys(each.workload for entry in shown for each in entry.workloads))
+    listed: list[tuple[Cell, ...]] = []
     for number, name in enumerate(workloads, 1):
         found = [(entry, each) for entry in shown for each in entry.workloads if each.workload == name]
         scale = time_scale(max(each.makespan for _, each in found))
-        made = [[mean_parts(component) for component in each.components] for _, each in found]
+        made = [[sum(times) for times in zip(*map(mean_parts, each.components), strict=True)] for _, each in found]
         series = [
-            Series(what, colour, [sum(part[i] for part in each) / scale.length for each in made])
-            for i, (what, colour) in enumerate(_PARTS)
+            Series(what, colour, [each[i] / scale.length for each in made]) for i, (what, colour) in enumerate(_PARTS)
         ]
         rows = [Row(f"{entry.position}. {entry.option}", format_time(each.makespan)) for entry, each in found]
         length = scale.length
@@ -309,7 +343,15 @@ def _makespans(placed: Sequence[Entry]) -> Iterator[Chart]:
         title = "Makespans broken down" + (f": {name}" if len(workloads) > 1 else "")
         words = f"Bars of the makespans of {name} on {len(rows)} options, made of computing, communicating and waiting."
         caption = first_of(len(shown), len(placed))
-        yield Chart(f"makespan-{number}", printable(title), words, height, tuple(shapes), _PARTS, caption)
+        chart = Chart(f"makespan-{number}", printable(title), words, height, tuple(shapes), _PARTS, caption)
+        yield parts.picture(chart)
+        listed += [
+            (Cell(entry.option), Cell(name), *(Cell(format_time(time), time) for time in times))
+            for (entry, _), times in zip(found, made, strict=True)
+        ]
+    if listed:
+        columns = [("option", False), ("workload", False), *((what, True) for what, _ in _PARTS)]
+        yield parts.sheet("makespan-parts", "Parts of makespans, means over ranks", columns, listed)
 
 
 # --- what would change the decision ----------------------------------------------------------------------------------

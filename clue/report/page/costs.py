@@ -34,6 +34,7 @@ def cost_sections(ranking: Ranking, placed: Sequence[Entry]) -> Iterator[Section
     yield parts.picture(_items(ranking, known, items))
     if any(len(cost.by_year) > 1 for _, cost in known):
         yield parts.picture(_years(known))
+        yield _paid(known)
     yield _table(ranking, known, items)
     if any(cost.sheet.energy is not None for _, cost in known):
         yield _energy(known)
@@ -79,6 +80,17 @@ def _years(known: Known) -> Chart:
     caption = f"Values today; the last year includes the residual value. {_left(shown, known)}".strip()
     legend = tuple((line.name, line.colour) for line in drawn)
     return Chart("cost-years", "Cost over the years", words, height, tuple(shapes), legend, caption)
+
+
+def _paid(known: Known) -> Section:
+    """Return the payments up to the end of each year."""
+    columns = [("option", False), ("when", True), (f"paid up to then ({known[0][1].currency})", True)]
+    rows = [
+        (Cell(each.option), Cell(_after(years), years), _amount(amount))
+        for each, cost in known
+        for years, amount in cost.by_year
+    ]
+    return parts.sheet("cost-by-year", "Payments over the years", columns, rows)
 
 
 def _after(years: float) -> str:

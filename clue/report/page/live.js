@@ -7,10 +7,12 @@ const fields = [...form.querySelectorAll("input, select")];
 const positions = () => new Map([...document.querySelectorAll("table[data-name=ranking] tr[data-key]")]
   .map((row) => [row.dataset.key, Number(row.cells[0].dataset.value)]));
 const stated = positions();  // the ranking of the file
+const isCut = document.querySelector("table[data-name=ranking][data-more]") !== null;  // more options than are shown
 
 const markMoves = () => {
   for (const row of document.querySelectorAll("table[data-name=ranking] tr[data-key]")) {
     const before = stated.get(row.dataset.key);
+    if (before === undefined && isCut) continue;  // its place in the file's ranking is not known
     const by = before === undefined ? null : before - Number(row.cells[0].dataset.value);
     if (by === 0) continue;
     const mark = document.createElement("span");
@@ -73,6 +75,7 @@ const ask = async (what, changes) => {
     const response = await fetch(what, { method: "POST", headers: { "Content-Type": "application/json" }, body });
     return await response.json();
   } catch {
+    asked = null;  // the same figures may be sent again
     return { figures: {}, others: ["The server does not answer: has it been ended?"] };
   }
 };
@@ -95,7 +98,9 @@ const rank = async () => {
   put(answer.pieces);
   const number = Object.keys(changes).length;
   const what = number ? `${number} changed figure${number > 1 ? "s" : ""}` : "The figures are those of the file";
-  const simulated = answer.simulations ? `${answer.simulations} new simulations` : "nothing was simulated";
+  const simulated = answer.simulations
+    ? `${answer.simulations} new simulation${answer.simulations > 1 ? "s" : ""}`
+    : "nothing was simulated";
   const said = `${what}: ranked in ${answer.milliseconds.toFixed(0)} ms; ${simulated}`;
   state.textContent = answer.awaited ? `${said}. What takes longer is being computed.` : `${said}.`;
   if (!answer.awaited) return;

@@ -32,8 +32,9 @@ def queue_sections(ranking: Ranking, placed: Sequence[Entry]) -> Iterator[Sectio
     if measured:
         yield parts.picture(_waiting(measured))
         yield parts.picture(_nodes(measured))
-    if any(queue.curve for _, queue in known):
-        yield parts.picture(_curves([(each, queue) for each, queue in known if queue.curve]))
+    if curved := [(each, queue) for each, queue in known if queue.curve]:
+        yield parts.picture(_curves(curved))
+        yield _loads(curved)
     yield _table(ranking, known)
     yield _classes(known)
 
@@ -108,6 +109,17 @@ def _curves(known: Known) -> Chart:
     words = "Lines of how long a job waits on average where the same jobs come faster or slower."
     legend = tuple((line.name, line.colour) for line in drawn)
     return Chart("queue-load", "Waiting over load", words, height, tuple(shapes), legend, _left(shown, known))
+
+
+def _loads(known: Known) -> Section:
+    """Return the mean waiting time at each load."""
+    columns = [("option", False), ("load", True), ("mean waiting", True)]
+    rows = [
+        (Cell(each.option), Cell(f"{load:.3g}", load), Cell(format_time(wait), wait))
+        for each, queue in known
+        for load, wait in queue.curve
+    ]
+    return parts.sheet("queue-by-load", "Waiting by load", columns, rows)
 
 
 def _table(ranking: Ranking, known: Known) -> Section:

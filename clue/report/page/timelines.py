@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +74,10 @@ def timeline_of(result: Result, name: str = "timeline", title: str = "Timeline",
 def _bands(result: Result) -> Layout:
     """Return bands, each of one rank or of several ranks that do the same."""
     of = layout(result)
-    return of if of.unit == "rank" else sample(result, Layout("rank", _single(of), ""), MOST_BANDS)
+    if of.unit == "rank":
+        return of
+    some = sample(result, Layout("rank", _single(of)), MOST_BANDS)
+    return replace(some, remark="; ".join(filter(None, (of.instances, some.remark))))
 
 
 def _single(of: Layout) -> tuple[Band, ...]:

@@ -33,7 +33,7 @@ def draw_waiting(ranking: Ranking) -> Figure | None:
                       markerfacecolor="none", linestyle="")  # fmt: skip
     what = "load: work that is submitted, as a share of what the nodes can do (large markers: the load that is stated)"
     style.finish_axes(axes, what, f"mean waiting ({scale.unit})", grid="both")
-    axes.set_xlim(0, max(1.0, *(queue.load for _, queue in shown if queue.figures is not None)))
+    axes.set_xlim(0, max([1.0, *(queue.load for _, queue in shown if queue.figures is not None)]))
     axes.set_ylim(bottom=0)
     style.legend_below(drawn, handles, labels)
     return drawn

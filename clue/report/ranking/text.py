@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from clue.caveats import Count
 from clue.report.answers.text import answers_text
 from clue.report.queue.text import how_queued, queue_table
 from clue.report.shared.table import NONE, add_row, bullets, heading, stack, table, words
@@ -47,9 +48,11 @@ def ranking_text(ranking: Ranking) -> RenderableType:
 def _interruption(ranking: Ranking) -> RenderableType:
     placed = sum(each.position is not None for each in ranking.entries)
     missing = sum(each.bound is not None for each in ranking.entries)
-    certain = f"positions 1 to {ranking.certain} are certain" if ranking.certain else "no position is certain"
+    certain = {0: "no position is certain", 1: "position 1 is certain"}.get(
+        ranking.certain, f"positions 1 to {ranking.certain} are certain"
+    )
     return words(
-        f"Interrupted: {placed:,} options are simulated, {missing:,} are not; {certain}"
+        f"Interrupted: {Count(placed):option is|options are} simulated, {Count(missing):is|are} not; {certain}"
         f"{', the others may move down' if ranking.certain < placed else ''}.",
         "bold",
     )
@@ -61,12 +64,14 @@ def later(ranking: Ranking) -> list[str]:
     told = []
     if bounds and not ranking.interrupted:
         best = max(bounds) if ranking.higher_is_better else min(bounds)
+        none = "it cannot" if len(bounds) == 1 else "none of them can"
         told.append(
-            f"{len(bounds):,} options come after the first {ranking.first}: "
-            f"none of them can score better than {format_score(best, ranking.unit)}."
+            f"{Count(len(bounds)):option comes|options come} after the first {ranking.first}: "
+            f"{none} score better than {format_score(best, ranking.unit)}."
         )
     if ranking.left_out:
-        told.append(f"{ranking.left_out:,} generated options cost more than the budget and are left out.")
+        cost = "generated option costs more than the budget and is|generated options cost more than the budget and are"
+        told.append(f"{Count(ranking.left_out):{cost}} left out.")
     return told
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clue.caveats import Count
 from clue.report.queue.text import format_rate
 from clue.report.shared.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.shared.warnings import warnings_text
-from clue.units import MONTH, format_number, format_time
+from clue.units import MONTH, count_of, format_number, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,9 +62,10 @@ def _instances(workload: Workload) -> str:
 
 def _not_shown(scenario: Scenario) -> RenderableType | None:
     more = len(scenario.options) - _LISTED
-    told = [f"and {more:,} more options"] if more > 0 else []
+    told = [f"and {count_of(more, 'more option')}"] if more > 0 else []
     if scenario.left_out:
-        told.append(f"{scenario.left_out:,} generated options cost more than the budget and are left out")
+        cost = "generated option costs more than the budget and is|generated options cost more than the budget and are"
+        told.append(f"{Count(scenario.left_out):{cost}} left out")
     return bullets(told) if told else None
 
 

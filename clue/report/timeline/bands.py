@@ -47,11 +47,13 @@ class Layout:
         unit: What their labels refer to.
         bands: The bands from top to bottom.
         remark: A remark on the bands for the reader, or nothing.
+        instances: The part of the remark on the instances that are shown, or nothing.
     """
 
     unit: str
     bands: tuple[Band, ...]
     remark: str = ""
+    instances: str = ""
 
     def by_rank(self, ranks: int) -> npt.NDArray[np.intp]:
         """Return the band index of each rank, -1 if it has none."""
@@ -73,7 +75,7 @@ def layout(result: Result) -> Layout:
         unit, bands, remark = _merged(result, shown)
     else:
         unit, remark = "rank", "ranks that do the same at the same times share a band" * (len(bands) < len(shown))
-    return Layout(unit, bands, "; ".join(filter(None, (told, remark))))
+    return Layout(unit, bands, "; ".join(filter(None, (told, remark))), told)
 
 
 def sample(result: Result, of: Layout, count: int) -> Layout:

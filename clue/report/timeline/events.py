@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from clue.analysis.trace import payload
+from clue.analysis.trace import sent
 from clue.kernel import Program
 from clue.report.shared.call_sites import labels
 from clue.result import Activity, Calls, Result
@@ -75,7 +75,7 @@ class Call:
         site: Index of its call site; 0 if unknown.
         dests: Ranks of the program that it sends to.
         sources: Ranks of the program that it receives from, or probes for messages from.
-        sent: Bytes that it sends; for a collective call, the bytes that it is given.
+        sent: Bytes that it sends or packs; for a collective call as in :func:`clue.analysis.trace.sent`.
         received: Bytes of the messages whose receives it posts.
         root: Rank of the program that is the root of a collective call, or ``None``.
         members: Number of ranks that take part in a collective call, or 0.
@@ -258,7 +258,7 @@ def _calls(trace: Trace, program: Program, rows: _Rows, result: Result) -> Itera
     """Yield the calls of all instances; ops that continue a call belong to it, and computation is no call."""
     ops, of = program.columns, program.ops
     names, sites, codes = ops.call.tolist(), ops.site.tolist(), ops.op.tolist()
-    peers, nbytes, comms = program.peers.tolist(), payload(trace).tolist(), ops.comm.tolist()
+    peers, nbytes, comms = program.peers.tolist(), _sent(trace).tolist(), ops.comm.tolist()
     first = rows.first.tolist()
     sizes = [len(group) for group in program.groups]
     received = _received(program, result)
@@ -286,6 +286,11 @@ def _calls(trace: Trace, program: Program, rows: _Rows, result: Result) -> Itera
                     root=peers[row] if code in ROOTED else None,
                     members=sizes[comms[row]] if collective else 0,
                 )
+
+
+def _sent(trace: Trace) -> Integers:
+    """Return the bytes that each op sends or packs."""
+    return np.where(trace.ops.op == Op.PACK, trace.ops.nbytes, sent(trace)).astype(np.int64)
 
 
 def _received(program: Program, result: Result) -> dict[int, int]:

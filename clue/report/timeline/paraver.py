@@ -7,11 +7,12 @@ are
 - states: computation is *Running*; calls have the states that Extrae gives them; before it is spawned a rank is *Not
   created*;
 - events: MPI calls by Extrae's types and numbers (calls that Extrae does not know have numbers from 1000 on), the bytes
-  that collective calls are given, regions as user functions, call sites as caller lines; the value 0 ends each;
+  that ranks send in collective calls, regions as user functions, call sites as caller lines; the value 0 ends each;
 - communications: logical times are those of the calls that send and that post the receive, physical ones those at which
   the data start to leave and have arrived.
 
-Paraver's *Tracefile Description* (Barcelona Supercomputing Center); Extrae's ``MPI_EventEncoding.h`` and ``labels.h``.
+Paraver's *Tracefile Description* (Barcelona Supercomputing Center); Extrae's ``MPI_EventEncoding.h`` and ``labels.h``;
+for numbers from 174 on, the table of MPI calls in Dimemas (``MPI_Table``), which has the numbers of Extrae.
 """
 
 from __future__ import annotations
@@ -59,14 +60,19 @@ _NUMBERS = {
     "send": 1, "recv": 2, "isend": 3, "irecv": 4, "wait": 5, "waitall": 6, "bcast": 7, "barrier": 8, "reduce": 9,
     "allreduce": 10, "alltoall": 11, "alltoallv": 12, "gather": 13, "gatherv": 14, "scatter": 15, "scatterv": 16,
     "allgather": 17, "allgatherv": 18, "scan": 30, "bsend": 33, "ssend": 34, "rsend": 35, "ibsend": 36, "issend": 37,
-    "irsend": 38, "test": 39, "sendrecv": 41, "sendrecv_replace": 42, "waitany": 59, "waitsome": 60, "probe": 61,
-    "iprobe": 62, "pack": 76, "unpack": 77, "reduce_scatter": 80, "testall": 125, "testany": 126, "testsome": 128,
-    "spawn": 151, "ireduce": 154, "iallreduce": 155, "ibarrier": 156, "ibcast": 157, "ialltoall": 158,
-    "ialltoallv": 159, "iallgather": 160, "iallgatherv": 161, "igather": 162, "igatherv": 163, "iscatter": 164,
-    "iscatterv": 165, "ireduce_scatter": 166, "iscan": 167,
+    "irsend": 38, "test": 39, "cancel": 40, "sendrecv": 41, "sendrecv_replace": 42, "waitany": 59, "waitsome": 60,
+    "probe": 61, "iprobe": 62, "pack": 76, "unpack": 77, "reduce_scatter": 80, "start": 123, "startall": 124,
+    "testall": 125, "testany": 126, "testsome": 128, "spawn": 151, "ireduce": 154, "iallreduce": 155, "ibarrier": 156,
+    "ibcast": 157, "ialltoall": 158, "ialltoallv": 159, "iallgather": 160, "iallgatherv": 161, "igather": 162,
+    "igatherv": 163, "iscatter": 164, "iscatterv": 165, "ireduce_scatter": 166, "iscan": 167,
+    "reduce_scatter_block": 168, "ireduce_scatter_block": 169, "alltoallw": 170, "ialltoallw": 171,
+    "neighbor_allgather": 174, "ineighbor_allgather": 175, "neighbor_allgatherv": 176, "ineighbor_allgatherv": 177,
+    "neighbor_alltoall": 178, "ineighbor_alltoall": 179, "neighbor_alltoallv": 180, "ineighbor_alltoallv": 181,
+    "neighbor_alltoallw": 182, "ineighbor_alltoallw": 183, "mprobe": 190, "improbe": 191, "mrecv": 192, "imrecv": 193,
+    "message.probe": 190, "message.iprobe": 191, "message.recv": 192, "message.irecv": 193,
 }  # fmt: skip
 #: Numbers of collective calls, including those on objects with lower-case names.
-_GROUP_NUMBERS = frozenset({*range(7, 19), 30, 80, *range(154, 168)})
+_GROUP_NUMBERS = frozenset({*range(7, 19), 30, 80, *range(154, 172), *range(174, 184)})
 _FIRST_FREE = 1000
 _OPTIONS = """\
 DEFAULT_OPTIONS
@@ -227,7 +233,7 @@ def _state_of(call: Call, number: int) -> int:
 
 def _kind(call: Call, number: int) -> int:
     code = call.ops[0]
-    if number in _GROUP_NUMBERS or code == Op.NEIGHBOR:
+    if number in _GROUP_NUMBERS or (call.is_collective and code != Op.COMM):
         return _GROUP
     return _POINT_TO_POINT if code in _MESSAGE_OPS else _OTHER
 
@@ -245,11 +251,14 @@ def _meanings(events: Events, numbers: Mapping[str, int]) -> str:
     """Return the text of the file that names states and events."""
     states = "".join(f"{number:<4} {name}\n" for number, (name, _) in _STATES.items())
     colours = "".join(f"{number:<4} {{{','.join(map(str, colour))}}}\n" for number, (_, colour) in _STATES.items())
-    made = {numbers[call.name.lower()]: call for call in events.calls}
+    made: dict[tuple[int, int], str] = {}
+    for call in events.calls:
+        number = numbers[call.name.lower()]
+        made[_kind(call, number), number] = call.title
     parts = [_OPTIONS, f"\nSTATES\n{states}\n", f"\nSTATES_COLOR\n{colours}\n"]
     for kind, title in _TITLES.items():
-        named = {number: call.title for number, call in made.items() if _kind(call, number) == kind}
-        parts.append(_event_type(9, kind, title, {0: "Outside MPI", **dict(sorted(named.items()))}))
+        named = {number: name for (of, number), name in sorted(made.items()) if of == kind}
+        parts.append(_event_type(9, kind, title, {0: "Outside MPI", **named}))
     parts.append(_event_type(0, _SIZE, "Send Size in MPI Global OP"))
     regions = {i: name or "(no region)" for i, name in enumerate(events.regions, 1)}
     parts.append(_event_type(0, _REGION, "User function", {0: "End", **regions}))

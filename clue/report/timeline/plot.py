@@ -173,7 +173,7 @@ def kinds_of_sites(timeline: Timeline) -> tuple[tuple[Kind, ...], npt.NDArray[np
     shown = sites[: len(colours)]
     looks = [(timeline.regions[site], colour) for site, colour in zip(shown, colours, strict=False)]
     if more := len(sites) - len(shown):
-        looks.append((f"{more} more call sites", style.QUIET))
+        looks.append((count_of(more, "more call site"), style.QUIET))
     at = np.full(len(spent), max(len(looks) - 1, 0))
     at[shown] = np.arange(len(shown))
     numbers = np.tile(at + len(looks), (len(Activity), 1))

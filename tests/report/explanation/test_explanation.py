@@ -98,8 +98,9 @@ def test_text_holds_path_ranks_efficiencies_and_sensitivities() -> None:
 
 
 def test_text_of_many_ranks_counts_those_left_out() -> None:
-    """The text lists eight of ten ranks and counts the others."""
+    """The text lists eight of ten ranks and counts the others; of nine ranks, one is left."""
     assert "and 2 more ranks with less" in text_of(explanation(10))
+    assert "and 1 more rank with less" in text_of(explanation(9))
 
 
 def test_text_of_a_program_without_messages_has_no_processor_sharing() -> None:

@@ -158,3 +158,13 @@ def test_waiting_over_load_is_drawn() -> None:
     assert faults(drawn) == []
     assert any("mean waiting (h)" in text for text in texts(drawn))
     assert draw_waiting(ranking()) is None
+
+
+def test_queues_that_grow_without_end_are_drawn() -> None:
+    """If all queues grow without end at the stated load of 1.2, only the curve is drawn, up to a load of 1."""
+    endless = replace(ranking().entries[3], queue=queue(figures=None, errors=None, load=1.2, capacity=0.93))
+    drawn = draw_waiting(replace(ranking(), entries=(endless,)))
+    assert drawn is not None
+    (curve,) = drawn.axes[0].lines
+    assert points(curve) == [[0.1, 60 / 3600], [0.5, 1.0], [0.9, 10.0]]
+    assert drawn.axes[0].get_xlim() == (0.0, 1.0)

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clue.analysis.scaling import Series, slowest_start, speedups
+from clue.analysis.scaling import Series, scaling_of, slowest_start, speedups
+from clue.purchase import WorkloadOutcome
 from clue.report.ranking.breakdown import draw_breakdown, mean_parts, split_panels
 from clue.report.ranking.plot import plot_ranking
 from clue.report.ranking.scaling import draw_common_speedup, draw_performance, draw_speedup
@@ -71,6 +72,20 @@ def test_speedup_counts_from_the_fewest_processors() -> None:
     """The speed-up is relative to one processor, or to the fewest measured, which count as ideal."""
     assert speedups(SCALING[0]) == [(1, 1.0), (2, 1.6), (4, 3.2)]
     assert speedups(SCALING[1]) == [(2, 2.0), (4, 4.0)]
+
+
+def test_speedups_are_those_of_the_fastest_placements() -> None:
+    """Two placements of 2 ranks take 6 and 5 s: 5 s counts, and an option that tried no other number has no curve."""
+
+    def ran(ranks: int, makespan: float) -> WorkloadOutcome:
+        return replace(workload("solver", None), ranks=ranks, makespan=makespan, turns=1)
+
+    fine, cheap = ranking().entries[1], ranking().entries[3]
+    several = replace(fine, tried=(ran(1, 8.0), ran(2, 6.0), ran(2, 5.0), ran(4, 3.0)))
+    alone = replace(cheap, tried=(ran(2, 6.0), ran(2, 5.0)))
+    (series,) = scaling_of(replace(ranking(), entries=(several, alone)))["solver"]
+    assert (series.name, series.points) == ("Fine", ((1, 8.0), (2, 5.0), (4, 3.0)))
+    assert len(series.costs) == 3
 
 
 def test_speedup_has_an_ideal_line_and_one_per_machine() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from clue.purchase import Criterion
 from clue.report.ranking.tables import ranking_csv, ranking_latex, ranking_markdown
 from clue.report.shared.latex import escaped as escaped_for_latex
 from clue.report.shared.markdown import escaped as escaped_for_markdown
@@ -60,6 +61,18 @@ def test_csv_has_bounds_of_options_that_come_later() -> None:
         "120.0",
         "",
     )
+
+
+def test_csv_keeps_figures_of_the_front_apart() -> None:
+    """Points by the front, 100, and those of a workload, 48.75, have columns of their own, as throughputs have."""
+    units = {Criterion.POINTS: "points", Criterion.THROUGHPUT: "runs/h", Criterion.TOTAL_COST: "ATS"}
+    figures = dict(zip(units, (100.0, 1350.0, 295_000.0), strict=True))
+    cheap = replace(ranking().entries[3], figures=figures)
+    row = read(ranking_csv(replace(ranking(), entries=(cheap,), pareto=("Cheap",), units=units)))[0]
+    assert (row["criterion points (points)"], row["points"]) == ("100.0", "48.75")
+    assert (row["criterion throughput (runs/h)"], row["throughput (1/s)"]) == ("1350.0", "0.75")
+    assert (row["criterion total cost (ATS)"], row["on the Pareto front"]) == ("295000.0", "True")
+    assert "throughput" not in row and "total_cost" not in row
 
 
 def test_latex_has_the_table_of_the_terminal() -> None:
@@ -119,7 +132,7 @@ def test_markdown_says_what_intervals_are_and_what_comes_later() -> None:
     entries = (*ranking().entries[3:], later)
     text = ranking_markdown(replace(ranking(), entries=entries, first=1, sampling=Sampling(100)))
     assert "\nNotes:\n\n- 80% of 100 samples of the stated noise (seed 0) lie between" in text
-    assert "- 1 options come after the first 1: none of them can score better than 120.0.\n" in text
+    assert "- 1 option comes after the first 1: it cannot score better than 120.0.\n" in text
 
 
 def test_markdown_shows_names_and_does_not_obey_them() -> None:

@@ -82,3 +82,15 @@ def test_a_service_life_of_one_year_is_told_in_years() -> None:
     assert [costs_title(replace(ranking(), life=life)) for life in lives] == [
         *("Costs over 1 year (8,760 h)", "Costs over 8000 h", "Costs over 2 years")
     ]
+
+
+def test_a_single_option_is_told_in_the_singular() -> None:
+    """One option that was simulated, one that was not, one that comes later, and one beyond the budget."""
+    later = replace(ranking().entries[2], bound=120.0, reason="")
+    one = replace(ranking(), entries=(ranking().entries[3], later), first=1, left_out=1)
+    text = rendered(ranking_text(one), 200)
+    assert "- 1 option comes after the first 1: it cannot score better than 120.0.\n" in text
+    assert "- 1 generated option costs more than the budget and is left out.\n" in text
+    text = rendered(ranking_text(replace(one, interrupted=True, certain=1, left_out=2)), 200)
+    assert "Interrupted: 1 option is simulated, 1 is not; position 1 is certain.\n" in text
+    assert "- 2 generated options cost more than the budget and are left out.\n" in text

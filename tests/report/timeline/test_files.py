@@ -152,7 +152,10 @@ def test_chrome_tells_a_ping_pong_as_added_up_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_call_of_several_ops_is_one(tmp_path: Path) -> None:
-    """A Sendrecv has both partners, a collective its ranks, root and bytes; a burst without region is named compute."""
+    """A Sendrecv has both partners, a collective its ranks, root and bytes; a burst without region is named compute.
+
+    The bytes of a collective are those that a rank sends: of a broadcast, 64 at its root, rank 1, and none at rank 0.
+    """
     trace = TraceBuilder(2)
     for rank, own in enumerate(trace):
         own.compute(1.0)
@@ -166,10 +169,27 @@ def test_a_call_of_several_ops_is_one(tmp_path: Path) -> None:
     slices = [each for each in document["traceEvents"] if each["ph"] == "X" and each["tid"] == 1]
     about = {each["name"]: each.get("args") for each in slices}
     assert about["MPI_Sendrecv"] == {"partner": 1, "bytes": 500, "source": 1, "bytes received": 500}
-    assert about["MPI_Bcast"] == {"ranks": 2, "root": 1, "bytes": 64}
+    assert about["MPI_Bcast"] == {"ranks": 2, "root": 1, "bytes": 0}
+    (at_root,) = (each for each in document["traceEvents"] if each["name"] == "MPI_Bcast" and each["tid"] == 2)
+    assert at_root["args"]["bytes"] == 64
     assert about["MPI_Alltoallv"] == {"ranks": 2, "bytes": 30}
     assert about["compute"] is None
     assert {each["cat"] for each in slices} == {"compute", "mpi", "collective", "activity"}
+
+
+def test_bytes_of_collective_calls_are_those_that_are_sent(tmp_path: Path) -> None:
+    """On 4 ranks, an Alltoall and a Reduce_scatter of blocks of 1 kB send 4 kB from each rank."""
+    trace = TraceBuilder(4)
+    for own in trace:
+        own.collective(Op.ALLTOALL, 1000)
+        own.collective(Op.REDUCE_SCATTER, 1000)
+        own.add(Op.PACK, nbytes=30)
+    built = trace.build()
+    calls = events_of(built, compile_program(built), replayed(built, machine(4))).calls
+    assert [each.sent for each in calls] == [4000, 4000, 30] * 4
+    records, _, _ = written(built, machine(4), tmp_path / "t.prv")
+    _, _, events, _ = parsed(records.read_text())
+    assert [value for _, _, kind, value in events if kind == 50100001 and value] == [4000] * 8
 
 
 def test_instances_have_threads_of_their_own(tmp_path: Path) -> None:
@@ -288,6 +308,36 @@ def test_paraver_knows_collective_calls_of_objects_and_exchanges_at_an_edge(tmp_
     ]  # fmt: skip
     assert values(meanings.read_text(), 50000002) == {0: "Outside MPI", 10: "MPI_Allreduce"}
     assert values(meanings.read_text(), 50000001) == {0: "Outside MPI", 41: "MPI_Sendrecv"}
+
+
+def test_paraver_names_a_call_in_each_type_that_it_has(tmp_path: Path) -> None:
+    """A Waitall that waits on rank 0, and has nothing to wait for on rank 1, is named in both types of events."""
+    trace = TraceBuilder(2)
+    trace[0].add(Op.IRECV, call="Irecv", peer=1, request=0)
+    trace[0].add(Op.WAIT, call="Waitall", extras=(0,))
+    trace[1].send(0, 100)
+    trace[1].add(Op.LOCAL, call="Waitall")
+    _, meanings, _ = written(trace.build(), machine(), tmp_path / "t.prv")
+    assert values(meanings.read_text(), 50000001) == {
+        0: "Outside MPI", 1: "MPI_Send", 4: "MPI_Irecv", 6: "MPI_Waitall",
+    }  # fmt: skip
+    assert values(meanings.read_text(), 50000003) == {0: "Outside MPI", 6: "MPI_Waitall"}
+
+
+def test_paraver_takes_collective_calls_for_such(tmp_path: Path) -> None:
+    """Collective calls are of one type, with the numbers of Extrae where it has one; making a communicator is not."""
+    trace = TraceBuilder(2)
+    for own in trace:
+        own.add(Op.REDUCE_SCATTER, call="Reduce_scatter_block", nbytes=8)
+        own.add(Op.ALLTOALLV, call="Alltoallw", extras=(8, 8))
+        own.add(Op.EXSCAN, call="Exscan", nbytes=8)
+        own.add(Op.BARRIER, call="Start")
+        own.add(Op.COMM, call="Split")
+    _, meanings, _ = written(trace.build(), machine(), tmp_path / "t.prv")
+    assert values(meanings.read_text(), 50000002) == {
+        0: "Outside MPI", 123: "MPI_Start", 168: "MPI_Reduce_scatter_block", 170: "MPI_Alltoallw", 1000: "MPI_Exscan",
+    }  # fmt: skip
+    assert values(meanings.read_text(), 50000003) == {0: "Outside MPI", 1001: "MPI_Split"}
 
 
 def test_paraver_reads_ascii_alone(tmp_path: Path) -> None:

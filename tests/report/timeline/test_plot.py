@@ -206,6 +206,14 @@ def test_colours_of_call_sites() -> None:
     assert len({kind.colour for kind in kinds}) == len(kinds) == 14
 
 
+def test_one_call_site_without_a_colour() -> None:
+    """Of seven call sites, six have colours of their own, and the legend counts one more."""
+    sites = Sites.of([UNKNOWN, *(Site((Frame("p.py", "f", line, 0),)) for line in range(1, 7))])
+    segments = np.array([(0, Activity.COMPUTE, 0, site, site, site + 0.5) for site in range(7)], SEGMENT)
+    kinds, _ = kinds_of_sites(of_sites(Timeline(segments, ("",), sites)))
+    assert kinds[6].label == "1 more call site"
+
+
 def test_a_timeline_by_call_site_says_what_its_colours_mean() -> None:
     """The title explains dark and light colours, and the legend names the sites."""
     drawn = draw_timeline(result(), "a title", by_site=True)
@@ -260,7 +268,8 @@ def test_64_equal_instances_are_shown_once() -> None:
     """64 equal instances of two ranks give two bands, and a remark says that the others are alike."""
     work = [[(Activity.COMPUTE, 2.0)], [(Activity.COMPUTE, 1.0), (Activity.WAIT, 1.0)]]
     found = layout(played(work * 64, instances=64))
-    assert found == Layout("rank", (Band("0", (0,)), Band("1", (1,))), "64 instances, all alike: one shown")
+    told = "64 instances, all alike: one shown"
+    assert found == Layout("rank", (Band("0", (0,)), Band("1", (1,))), told, told)
 
 
 def test_instances_that_differ_are_shown_once_each() -> None:
