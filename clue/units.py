@@ -350,6 +350,16 @@ def format_size(size: float) -> str:
 _MOST_DIGITS = 1e12
 
 
+def format_exact(number: float) -> str:
+    """Format a number with all its digits, for a name or a value that a user typed: ``"1234567"``, ``"0.5"``."""
+    return str(int(number)) if float(number).is_integer() else repr(float(number))
+
+
+def format_range(low: float, high: float) -> str:
+    """Format a range of such numbers: ``"400 to 6400"``."""
+    return f"{format_exact(low)} to {format_exact(high)}"
+
+
 def format_number(number: float) -> str:
     """Format a whole number or an amount: ``"12,345"``; from 10^12 on with an exponent, ``"1.234e+30"``."""
     return f"{number:,.0f}" if abs(number) < _MOST_DIGITS else f"{number:.4g}"

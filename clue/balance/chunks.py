@@ -90,8 +90,10 @@ def portion(left: int, unit: float, performance: float) -> int:
         UsageError: If units remain and the unit or φ is not positive and finite, so that they would never be handed
             out; or if less than nothing remains.
     """
+    if not left:  # of nothing, a program may ask for any share
+        return 0
     for name, value in (("unit", unit), ("relative performance", performance)):
-        if left and not 0 < value < math.inf:  # of nothing, a program may ask for a share of nothing
+        if not 0 < value < math.inf:
             raise UsageError(f"balance: {name} must be a number > 0, got {value}")
     if left < 0:
         raise UsageError(f"balance: left must be at least 0, got {left}")

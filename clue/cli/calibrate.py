@@ -7,7 +7,7 @@ import datetime
 import math
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ from clue.calibration.processor import CountedRun, NodeCalibration, node_by_kern
 from clue.calibration.time_slice import measure_time_slice
 from clue.children import side_by_side
 from clue.cli.effects import fill, mpiexec_words, refuse
+from clue.cli.options import pairs
 from clue.cli.terminal import Report, output_file, plots_folder, progress, say, show, show_json
 from clue.config import load_machine, load_part, load_parts
 from clue.config.yaml12 import parse_yaml
@@ -143,15 +144,13 @@ def _measured(arguments: argparse.Namespace, hosts: list[str], tell: Report) -> 
 
 
 def _imported(arguments: argparse.Namespace) -> Measurement:
-    where = dict(_condition(text) for text in arguments.where)
+    where = _pairs("--where", arguments.where, "COLUMN=PATTERN")
     return merged([read_benchmark(_text(name), name, arguments.form, where) for name in arguments.files])
 
 
-def _condition(text: str, option: str = "--where", form: str = "COLUMN=PATTERN") -> tuple[str, str]:
-    column, found, pattern = text.partition("=")
-    if not found or not column:
-        raise UsageError(f"{option} must have the form {form}, got {text!r}")
-    return column.strip(), pattern.strip()
+def _pairs(option: str, texts: Sequence[str], form: str) -> dict[str, str]:
+    what = form.partition("=")[0]
+    return pairs(option, texts, f"must have the form {form}, each {what} once", str.strip)
 
 
 def _text(name: str) -> str:
@@ -269,6 +268,8 @@ def _processor(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--hosts must name an even number of computers, got {arguments.hosts}")
     if arguments.target:
         refuse(arguments, ["--kernels", "--busy", "--hosts"], "without --target, whose kernels are used", "both")
+        if arguments.reference:
+            refuse(arguments, ["--time"], "without --target or without --reference, as nothing is measured", "both")
     fill(arguments, time=2.0, repeats=3)
     busy = busy_numbers(arguments.busy or processors)
     with progress() as tell:
@@ -369,15 +370,15 @@ def _by_kernels(arguments: argparse.Namespace, name: str, busy: list[int], tell:
 
 def _as_stated(arguments: argparse.Namespace, name: str, tell: Report) -> NodeCalibration:
     """Compare the stated speeds of a computer that is not at hand with this computer's or a reference's."""
-    stated = dict(_condition(text, "--target", "KERNEL=SPEED") for text in arguments.target)
+    stated = _pairs("--target", arguments.target, "KERNEL=SPEED")
     _check_kernels("--target", stated)
+    _, regions = _kernels(arguments, stated)
     target = stated_speeds(name, {kernel: _speed(kernel, text) for kernel, text in stated.items()})
     if arguments.reference:
         recorder = speeds_in(_text(arguments.reference), arguments.reference)
     else:
         seconds, confidence = arguments.time, arguments.confidence
         recorder = measure_kernels(list(stated), [1], seconds=seconds, confidence=confidence, report=tell)
-    _, regions = _kernels(arguments, stated)
     node = node_by_kernels(name, 1, target, recorder, regions)
     note = "processors of a node were not stated: 1 is assumed"
     source = f"speeds of kernels as stated, {datetime.date.today().isoformat()}"
@@ -398,7 +399,7 @@ def _kernels(arguments: argparse.Namespace, usual: Iterable[str]) -> tuple[list[
     """Return the kernels to run, the usual ones if none are named, and the kernel that stands for each region."""
     kernels = [kernel.strip() for kernel in (arguments.kernels or ",".join(usual)).split(",")]
     _check_kernels("--kernels", kernels)
-    stated = dict(_condition(text, "--region", "REGION=KERNEL") for text in arguments.region)
+    stated = _pairs("--region", arguments.region, "REGION=KERNEL")
     return kernels, regions_like(kernels, stated)
 
 

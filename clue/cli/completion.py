@@ -28,7 +28,7 @@ _SHIPPED = {
     "CONFIG.yaml | PROGRAM.py ARGS…": ("scenarios",),
 }
 #: Commands whose configuration may be a shipped scenario.
-_SCENARIOS = ("clue simulate",)
+_SCENARIOS = ("clue simulate", "clue serve")
 _CONFIG = "CONFIG.yaml"
 _ROUTINE = "ROUTINE"
 #: A command line without the name of the action of ``clue skeleton``.

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from clue import __version__
-from clue.cli.terminal import Volume, output_file, say
-from clue.errors import UsageError
+from clue.cli.terminal import Volume, check_different, output_file, say
 from clue.explain import RankingExplanation
 from clue.files import write_texts
 from clue.machine import Machine
 from clue.purchase import Ranking, Scenario
+from clue.purchase.questions.answers import Answers
 from clue.report.answers.document import answers_csv
 from clue.report.page import ranking_page, result_page
 from clue.report.ranking.tables import ranking_csv, ranking_latex, ranking_markdown
@@ -41,11 +41,7 @@ def check_files(arguments: argparse.Namespace, read: Iterable[Path]) -> None:
     if arguments.trace_out is not None:
         path = Path(arguments.trace_out)
         asked += [("--trace-out", each) for each in form_of(path).files(path)]
-    options: dict[Path, str] = {}
-    for option, path in asked:
-        other = options.setdefault(path.resolve(), option)
-        if other != option:
-            raise UsageError(f"{path}: files must differ, got one for {other} and {option}")
+    check_different(asked)
     known = set(read) if asked else set()
     for _, path in asked:
         output_file(path, known)
@@ -82,6 +78,9 @@ def write_ranking(
         "html": lambda: ranking_page(ranking, scenario, arguments.typed, _BY, explanation, watched=watched),
     }
     _write(texts, arguments)
+    if arguments.answers is not None and ranking.answers == Answers():
+        asked = "ask by a deadline, runs a month or next, with prices, or by bought and rented options"
+        say([f"{arguments.answers}: no answers, only a header: {asked}"], prefix="clue: warning: ")
 
 
 def _tables(arguments: argparse.Namespace) -> dict[str, Path]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from clue.cli.effects import refuse
-from clue.cli.programs import is_program
+from clue.cli.programs import is_program, without_dashes
 from clue.cli.terminal import check_plots, output_trace, plots_folder, progress, say, show, show_json
 from clue.errors import UsageError, no_such_program
 from clue.extrapolation import Extrapolation, Family, Pattern, RefusedError, extrapolate
@@ -25,7 +25,7 @@ from clue.units import count_of
 
 def run(arguments: argparse.Namespace) -> int:
     """Extrapolate a trace from existing recordings, or plan recordings, or make them."""
-    words = [word for word in arguments.words if word != "--"]
+    words = without_dashes(arguments.words)
     if arguments.plan or arguments.carry_out:
         return _with_program(words, arguments)
     refuse(arguments, ["--traces", "--repeats", "--admissible"], "with --plan or --run", "neither")
@@ -128,7 +128,7 @@ def _program(words: Sequence[str], arguments: argparse.Namespace) -> tuple[Path,
     if arguments.output is None:
         refuse(arguments, ["--plots"], "with -o, as models are fitted for the trace", "none")
     if not arguments.carry_out:
-        refuse(arguments, ["-o", "--plots"], "with --run, or a pattern", "--plan alone")
+        refuse(arguments, ["-o", "--plots"], "with --run, or a pattern", "--plan")
     pattern = Pattern(arguments.traces or f"{program.stem}-{SIZE}-{RANKS}.clue")
     pattern.check()
     return program, pattern

@@ -40,12 +40,13 @@ def add_extrapolate(commands: Commands, run: Command) -> None:
     command.add_argument("--size", type=positive, required=True, metavar="N", help="the problem's size")
     command.add_argument("--ranks", type=positive, required=True, metavar="P", help="number of ranks")
     command.add_argument("-o", dest="output", metavar="TRACE", help="where the trace goes")
-    command.add_argument(
+    how = command.add_mutually_exclusive_group()
+    how.add_argument(
         "--plan",
         action="store_true",
         help="show which recordings to make; the smallest ones are made and kept, to estimate the needs of all",
     )
-    command.add_argument(
+    how.add_argument(
         "--run", action="store_true", dest="carry_out", help="make the recordings; with -o, also extrapolate the trace"
     )
     command.add_argument(

@@ -61,6 +61,9 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         arguments.error or default.error, arguments.points or default.points, arguments.seconds or default.seconds
     )
     ranges, found, failed = dict(arguments.range), [], []
+    if len(ranges) < len(arguments.range):
+        names = ", ".join(name for name, _ in arguments.range)
+        raise UsageError(f"--range must be given once for each size, got {names}")
     with open_store(_store(arguments), make=True) as store, progress() as report:
         for name in arguments.routines:
             try:
@@ -101,7 +104,7 @@ def _need(arguments: argparse.Namespace) -> int:
 
 
 def _available(arguments: argparse.Namespace) -> int:
-    """Show what is available; an unknown host is an error only if all requested hosts are unknown."""
+    """Show what is available on the hosts that are known; the status is 1 if any requested host is unknown."""
     found, routes, silent = [], [], []
     with _forecaster(arguments) as forecaster:
         for host in arguments.host or [None]:

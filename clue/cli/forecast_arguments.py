@@ -129,7 +129,7 @@ def _add_best(questions: Commands) -> Parser:
         help="largest number of processors (default: those of the machine, or the hosts)",
     )
     question.add_argument(
-        "--machine", metavar="MACHINE.yaml", help="a file, or the name of a machine shipped with clue"
+        "--machine", metavar="MACHINE", help="a file, or the name of a machine shipped with clue"
     )
     question.add_argument("--host", action="append", default=[], metavar="HOST", help="one of several "
                           "hosts (may be repeated; the network is that between the first two)")  # fmt: skip

@@ -96,7 +96,7 @@ def _starter(questions: _Questions, program: _Program, path: Path, config: Path)
         bandwidth=ask("bandwidth", "Bandwidth between nodes", "10 Gbit/s", _bandwidth),
         nodes=ask("nodes", "Numbers of nodes to compare", f"{least},{2 * least}", _room(least, ranks[0], processors)),
         price=(price := ask("price", "Price of a node, or none", _NONE, _price)),
-        budget=ask("budget", "Budget, or none", _NONE, _price) if price else "",
+        budget=ask("budget", "Budget, or none", _NONE, _budget(price)) if price else "",
         other=_machine_seen_from(
             config.parent, ask("other", "Another machine: a file, a shipped name, or none", _NONE, _machine)
         ),
@@ -114,8 +114,11 @@ class _Questions:
         self._arguments = arguments
         self._explained = False
         faults = [fault for name, parse in _PARSERS.items() for fault in self._faults(name, parse)]
-        if self._given("budget") not in (None, _NONE) and self._given("price") in (None, _NONE):
+        price, budget = (self._given(name) or _NONE for name in ("price", "budget"))
+        if budget.lower() != _NONE and price.lower() == _NONE:
             faults.append("init: --budget must go with --price, got none")
+        elif not faults:
+            faults += self._faults("budget", _budget(price))
         if faults:
             raise UsageError(faults)
 
@@ -240,6 +243,15 @@ def _price(text: str) -> str:
         return ""
     parse_money(text)
     return text
+
+
+def _budget(price: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if (found := _price(text)) and parse_money(found).currency != (known := parse_money(price).currency):
+            raise ValueError(f"must be in {known}, as the price is, got {text!r}")
+        return found
+
+    return parse
 
 
 def _machine(text: str) -> str:

@@ -8,8 +8,10 @@ from pathlib import Path
 from clue.cli.effects import refuse
 from clue.cli.terminal import plots_folder, say, show, show_json
 from clue.config import SimulationConfig, load_any
+from clue.files import exists
 from clue.formats import Kind, format_of
 from clue.machine import Machine
+from clue.predict.application import PLACEHOLDER
 from clue.report.machine.document import machine_document
 from clue.report.machine.text import machine_text
 from clue.report.scenario.document import scenario_document
@@ -68,20 +70,25 @@ def _show_loops(trace: Trace, arguments: argparse.Namespace) -> None:
 
 def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) -> None:
     """Show the trace, if there is one already, and the machine."""
-    trace = Trace.open(config.program.trace) if config.program.trace and config.ranks is None else None
+    program = config.program
+    path = (program.trace or "").replace(PLACEHOLDER, str(config.ranks))
+    trace = Trace.open(path) if path and exists(Path(path)) else None
     if arguments.json:
-        program = {"script": str(config.program.script or ""), "arguments": list(config.program.arguments)}
-        known = {"trace": trace_document(trace)} if trace else {"program": program, "ranks": config.ranks}
-        show_json({"simulation": config.name, **known, "machine": machine_document(config.machine)})
+        named = {"script": str(program.script or ""), "arguments": list(program.arguments), "trace": path}
+        document: dict[str, object] = {"simulation": config.name, "program": named, "ranks": config.ranks}
+        if trace is not None:
+            document |= {"ranks": trace.ranks, "trace": trace_document(trace)}
+        show_json({**document, "machine": machine_document(config.machine)})
         return
     if trace is not None:
         show(trace_text(trace))
+    elif path:
+        show(f"{path}: a trace that does not exist")
     else:
         assert config.ranks is not None, "a program without a trace has a number of ranks"
-        wanted = config.program.extrapolated
+        wanted = program.extrapolated
         how = "to be recorded" if wanted is None else f"at size {wanted.size}, to be extrapolated"
-        name = config.program.script or config.program.name
-        show(f"{name} on {count_of(config.ranks)}, {how} on first use")
+        show(f"{program.script or program.name} on {count_of(config.ranks)}, {how} on first use")
     show(machine_text(config.machine))
 
 

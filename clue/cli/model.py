@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from clue.cli.effects import refuse
 from clue.cli.model_runs import is_pattern, read_by, runs_of
-from clue.cli.options import counted
+from clue.cli.options import counted, pairs
 from clue.cli.terminal import check_plots, output_file, plots_folder, progress, say, show, show_json
 from clue.config import load_machine
 from clue.config.models import load_any_model, load_model
@@ -30,7 +30,7 @@ from clue.report.model.program_document import predicted_document, program_model
 from clue.report.model.program_text import estimated_text, program_model_text
 from clue.report.model.text import forecast_text, found_text, model_text
 from clue.trace import Trace
-from clue.units import Quantity, count_of, parse_quantity
+from clue.units import Quantity, count_of, format_exact, parse_quantity
 
 _Value = TypeVar("_Value")
 #: Default number of configurations shown.
@@ -210,7 +210,7 @@ def _beside(
 
 def _programs(arguments: argparse.Namespace, most: int) -> dict[int, Program]:
     """Return the programs that a pattern names, by ranks."""
-    pattern = arguments.replay.replace(SIZE, f"{arguments.size:g}")
+    pattern = arguments.replay.replace(SIZE, format_exact(arguments.size))
     numbers = range(1, most + 1) if RANKS in pattern else (0,)
     paths = {ranks: Path(pattern.replace(RANKS, str(ranks))) for ranks in numbers}
     traces = {ranks: Trace.open(path) for ranks, path in paths.items() if exists(path)}
@@ -229,16 +229,7 @@ def _programs(arguments: argparse.Namespace, most: int) -> dict[int, Program]:
 
 def _pairs(option: str, texts: Sequence[str], parse: Callable[[str], _Value]) -> dict[str, _Value]:
     """Read ``KIND=…`` texts."""
-    found = {}
-    for text in texts:
-        kind, equals, rest = text.partition("=")
-        try:
-            if not equals or not kind or kind in found:
-                raise ValueError(f'must be a kind of processor, once, "=" and a value, got {text}')
-            found[kind] = parse(rest)
-        except ValueError as error:
-            raise UsageError(f"{option} {error}") from None
-    return found
+    return pairs(option, texts, 'must be a kind of processor, once, "=" and a value', parse)
 
 
 def _composition(text: str) -> Composition:

@@ -9,7 +9,17 @@ from pathlib import Path
 from clue.analysis.graph import GraphProfile
 from clue.cli.effects import refuse
 from clue.cli.model_runs import read_by
-from clue.cli.terminal import Report, check_plots, output_file, plots_folder, progress, say, show, show_json
+from clue.cli.terminal import (
+    Report,
+    check_different,
+    check_plots,
+    output_file,
+    plots_folder,
+    progress,
+    say,
+    show,
+    show_json,
+)
 from clue.composition import SiteTimes, compose, on_critical_path, recorded, with_first_bursts
 from clue.config import load_machine
 from clue.errors import TraceError, UsageError
@@ -32,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Draw the graph of a trace, or compose the model of several."""
     check_plots(arguments.plots)
     read = read_by(arguments.trace, arguments.machine)
+    written = (("-o", arguments.output), ("--dot", arguments.dot))
+    check_different((option, Path(name)) for option, name in written if name is not None)
     target = None if arguments.dot is None else output_file(arguments.dot, read)
     kept = None if arguments.output is None else output_file(arguments.output, read)
     several = SIZE in arguments.trace or RANKS in arguments.trace

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import NoReturn, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import NoReturn, TypeAlias, TypeVar
 
+from clue.errors import UsageError
 from clue.report.shared.printable import printable
 from clue.units import Quantity, parse_quantity
+
+_Value = TypeVar("_Value")
 
 
 class Parser(argparse.ArgumentParser):
@@ -171,3 +174,28 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return float("nan")
+
+
+def pairs(option: str, texts: Sequence[str], rule: str, parse: Callable[[str], _Value]) -> dict[str, _Value]:
+    """Read the values of an option that is given several times as ``KEY=VALUE``, each key once.
+
+    Args:
+        option: The option as it is written.
+        texts: Its values.
+        rule: What each must be, for messages.
+        parse: Reads the text after the first ``=``.
+
+    Raises:
+        UsageError: If one has another form, a key is given twice, or ``parse`` raises a ValueError.
+    """
+    found: dict[str, _Value] = {}
+    for text in texts:
+        key, equals, rest = text.partition("=")
+        key = key.strip()
+        try:
+            if not equals or not key or key in found:
+                raise ValueError(f"{rule}, got {text!r}")
+            found[key] = parse(rest)
+        except ValueError as error:
+            raise UsageError(f"{option} {error}") from None
+    return found

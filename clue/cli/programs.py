@@ -27,13 +27,18 @@ def options_first(words: Sequence[str], valued: Mapping[str, Sequence[str]]) -> 
     at = 1
     while at < len(words) and words[at].startswith("-") and words[at] not in OPTIONS:
         at += 2 if words[at] in valued[words[0]] else 1
-    if at >= len(words):
+    if at >= len(words) or words[at - 1] == "--":
         return list(words)
     if is_program(words[at]):
         return [*words[:at], "--", *words[at:]]
     if words[0] == _PROGRAMS_ONLY:
         return list(words)
     return [*words[:at], *words[at + 1 :], words[at]]
+
+
+def without_dashes(words: Sequence[str]) -> Sequence[str]:
+    """Return the words after clue's options: a first ``--`` only ends these, a later one belongs to the program."""
+    return words[1:] if words[:1] == ["--"] else words
 
 
 def is_program(word: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from clue.cli.effects import refuse
 from clue.cli.options import counted
-from clue.cli.programs import is_program, meant_for_clue
+from clue.cli.programs import is_program, meant_for_clue, without_dashes
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
 from clue.cli.terminal import check_plots, output_trace, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_plots(arguments.plots)
     if arguments.plots is None:
         refuse(arguments, ["--window"], "with --plots", "no folder for plots")
-    words = arguments.words[1:] if arguments.words[:1] == ["--"] else arguments.words
+    words = without_dashes(arguments.words)
     if not words:
         raise UsageError("run must have a configuration or a program, got neither")
     if is_program(words[0]):

@@ -96,8 +96,10 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace, read: Iterable[P
             scenario, predictor, tell, top=arguments.top, thorough=thorough, sampling=sampling, error=error
         )
         plots = plot_ranking(ranking, arguments)
-        watched = _watched(scenario, ranking, predictor, tell) if arguments.html is not None else []
-        explanation, interrupted = _explain_ranking(scenario, ranking, predictor, arguments, tell)
+        watched, interrupted = _watched(scenario, ranking, predictor, arguments, tell)
+        explanation = None
+        if not interrupted:
+            explanation, interrupted = _explain_ranking(scenario, ranking, predictor, arguments, tell)
     if arguments.explain and explanation is None and not interrupted:
         ranking = replace(ranking, warnings=(*ranking.warnings, _NOTHING_TO_EXPLAIN))
     show_ranking(ranking, arguments, explanation)
@@ -115,25 +117,31 @@ def _files_of(scenario: Scenario) -> Iterator[Path]:
 
 
 def _watched(
-    scenario: Scenario, ranking: Ranking, predictor: Predictor, tell: Report
-) -> list[tuple[str, Result | None]]:
-    """Return the timeline of the first option."""
+    scenario: Scenario, ranking: Ranking, predictor: Predictor, arguments: argparse.Namespace, tell: Report
+) -> tuple[list[tuple[str, Result | None]], bool]:
+    """Return the timeline of the first option, if a page is requested, and whether anything was interrupted."""
     first = next((each for each in ranking.entries if each.position == 1), None)
-    if first is None or ranking.interrupted:
-        return []
+    if arguments.html is None or first is None or ranking.interrupted:
+        return [], ranking.interrupted
     found = []
-    for what, task in tasks_of(first, scenario, predictor, tell):
-        tell(f"timeline of {what}")
-        found.append((what, predictor.watched(task)))
-    return found
+    try:
+        for what, task in tasks_of(first, scenario, predictor, tell):
+            tell(f"timeline of {what}")
+            found.append((what, predictor.watched(task)))
+    except KeyboardInterrupt:
+        # The ranking is complete, and is shown.
+        what = "timelines and the explanation" if arguments.explain else "timelines"
+        say([f"interrupted: the {what} of the first place are left out"], prefix="clue: ", at=Volume.ERRORS)
+        return [], True
+    return found, False
 
 
 def _explain_ranking(
     scenario: Scenario, ranking: Ranking, predictor: Predictor, arguments: argparse.Namespace, tell: Report
 ) -> tuple[RankingExplanation | None, bool]:
-    """Explain the first place, if requested; return also whether anything was interrupted."""
-    if not arguments.explain or ranking.interrupted:
-        return None, ranking.interrupted
+    """Explain the first place, if requested; return also whether this was interrupted."""
+    if not arguments.explain:
+        return None, False
     try:
         explanation = explain_ranking(scenario, ranking, predictor, tell)
     except KeyboardInterrupt:

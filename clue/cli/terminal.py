@@ -185,6 +185,22 @@ def output_trace(name: str | Path, read: Iterable[str | Path] = ()) -> Path:
     return path
 
 
+def check_different(asked: Iterable[tuple[str, Path]]) -> None:
+    """Check that no two options name the same file to write.
+
+    Args:
+        asked: Each option with the path of a file that it names.
+
+    Raises:
+        UsageError: If two do.
+    """
+    options: dict[Path, str] = {}
+    for option, path in asked:
+        other = options.setdefault(path.resolve(), option)
+        if other != option:
+            raise UsageError(f"{path}: files must differ, got one for {other} and {option}")
+
+
 # --- progress ---
 
 

@@ -46,11 +46,12 @@ class Traces:
         Raises:
             UsageError: If a number of recordings is given, and there are only traces.
         """
-        named = {key: self._extrapolated(*key) for key in wanted if key[0].trace is None and key[0].extrapolated}
-        scripts = [key for key in wanted if key[0].trace is None and key not in named]
+        missing = [key for key in wanted if key[0].trace is None]
+        scripts = [key for key in missing if not key[0].extrapolated]
+        if wanted and not scripts and self._repeats is not None:
+            raise UsageError("--repeats must go with a script to record, got traces only")
+        named = {key: self._extrapolated(*key) for key in missing if key[0].extrapolated}
         if not scripts:
-            if wanted and self._repeats is not None:
-                raise UsageError("--repeats must go with a script to record, got traces only")
             return [named.get(key, key[0]) for key in wanted]
         from clue.recording import recordings_of  # noqa: PLC0415 - only recording needs it
 

@@ -33,6 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     config = load_validation(arguments.config)
     if not arguments.samples:
         refuse(arguments, ["--seed"], "with --samples of 1 or more", "0", config.name)
+    if all(case.program.measured is not None for case in config.cases):
+        refuse(arguments, ["--repeats"], "with a script to record", "runs of skeletons only", config.name)
     with progress() as tell:
         cases = _cases(config, Traces(tell, arguments.repeats), tell)
         validation = validate(

@@ -55,8 +55,18 @@ def _ways_with(bit: int, size: int) -> int:
 
 
 def linear(collective: Collective, rank: int) -> Schedule:
-    """Start all receives and all sends at once, and wait for all (Open MPI). Empty blocks are not sent."""
-    others = [(rank + step) % collective.size for step in range(1, collective.size)]
+    """Start all receives and all sends at once, and wait for all (Open MPI). Empty blocks are not sent.
+
+    A blocking alltoall receives from rank + 1, rank + 2, … and sends to rank - 1, rank - 2, …; other calls go through
+    the ranks from 0, so that all send to the first ones first.
+    Source: Open MPI 5.0.10, ompi_coll_base_alltoall_intra_basic_linear, ompi_coll_base_alltoallv_intra_basic_linear,
+    a2a_sched_linear, a2av_sched_linear.
+    """
+    size = collective.size
+    if collective.name == "alltoall" and not collective.manner.nonblocking:
+        after = [(rank + step) % size for step in range(1, size)]
+        return _posted(collective, rank, after[::-1], after)
+    others = [other for other in range(size) if other != rank]
     return _posted(collective, rank, others, others)
 
 
@@ -125,11 +135,23 @@ def pairwise(collective: Collective, rank: int) -> Schedule:
     Partners differ in the bits of the round's number if p is a power of two; else rank + k and rank - k.
     Source: Thakur, Rabenseifner, Gropp 2005, section 4.2, doi:10.1177/1094342005051521.
     """
+    if not is_power_of_two(collective.size):
+        return pairwise_shifted(collective, rank)
+    partners = [(rank ^ step, rank ^ step) for step in range(1, collective.size)]
+    return _in_turn(collective, rank, partners)
+
+
+def pairwise_shifted(collective: Collective, rank: int) -> Schedule:
+    """Send to rank + k and receive from rank - k, for k = 1 … p - 1: Open MPI. Empty blocks are not sent.
+
+    Source: Open MPI 5.0.10, ompi_coll_base_alltoall_intra_pairwise, ompi_coll_base_alltoallv_intra_pairwise.
+    """
     size = collective.size
-    if is_power_of_two(size):
-        partners = [(rank ^ step, rank ^ step) for step in range(1, size)]
-    else:
-        partners = [((rank + step) % size, (rank - step) % size) for step in range(1, size)]
+    return _in_turn(collective, rank, [((rank + step) % size, (rank - step) % size) for step in range(1, size)])
+
+
+def _in_turn(collective: Collective, rank: int, partners: Sequence[tuple[int, int]]) -> Schedule:
+    """Return one exchange after the other, each with a rank to send to and one to receive from."""
     rounds = (
         exchange_data(dest, _block(collective, rank, dest), source, _block(collective, source, rank))
         for dest, source in partners

@@ -132,12 +132,13 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
     "scatter": _SCATTERS,
     "scatterv": _SCATTERS,
     "allgather": _ALLGATHERS,
-    "allgatherv": _ALLGATHERS,
+    "allgatherv": {**_ALLGATHERS, "pipelined_ring": allgather.pipelined_ring},
     "alltoall": {
         "bruck": alltoall.bruck,
         "linear": alltoall.linear,
         "scattered": alltoall.scattered,
         "pairwise": alltoall.pairwise,
+        "pairwise_shifted": alltoall.pairwise_shifted,
         "pairwise_sendrecv_replace": alltoall.pairwise_sendrecv_replace,
         "in_place": alltoall.in_place,
     },
@@ -145,6 +146,7 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
         "linear": alltoall.linear,
         "scattered": alltoall.scattered,
         "pairwise": alltoall.pairwise,
+        "pairwise_shifted": alltoall.pairwise_shifted,
         "pairwise_sendrecv_replace": alltoall.pairwise_sendrecv_replace,
         "in_place": alltoall.in_place,
     },
@@ -176,7 +178,8 @@ _KEPT = 1 << 15
 def lower(collective: Collective, rank: int, algorithm: str) -> Schedule:
     """Return the rounds of one rank. Repeated calls are cheap.
 
-    Collectives that move no data have no rounds, because the libraries return at once; barriers are the exception.
+    Collectives that move no data have no rounds, because the libraries return at once. Exceptions are barriers, and
+    MPICH's alltoallv in place, in which a rank does not know whether others have data.
 
     Args:
         collective: The collective operation.
@@ -209,9 +212,14 @@ def _lowered(collective: Collective, rank: int, algorithm: str) -> Schedule:
         raise UsageError(
             f"collectives: algorithm of {collective.name} must be one of {', '.join(known)}, got {algorithm!r}"
         )
-    if collective.size == 1 or (collective.name != "barrier" and not any(collective.sizes)):
+    if collective.size == 1 or not (_sends_empty_messages(collective, algorithm) or any(collective.sizes)):
         return ()
     return known[algorithm](collective, rank)
+
+
+def _sends_empty_messages(collective: Collective, algorithm: str) -> bool:
+    """Return whether messages are sent even if there are no data."""
+    return collective.name == "barrier" or (collective.name, algorithm) == ("alltoallv", "pairwise_sendrecv_replace")
 
 
 _remembered = lru_cache(maxsize=_KEPT)(_lowered)

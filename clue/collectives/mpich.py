@@ -73,9 +73,10 @@ def _allreduce(short: int) -> Rule:
 
 def _allgather(collective: Collective) -> str:
     total = collective.whole_size
+    ring = "pipelined_ring" if collective.name == "allgatherv" else "ring"
     if is_power_of_two(collective.size):
-        return "recursive_doubling" if total < _ALLGATHER_LONG else "ring"
-    return "bruck" if total < _ALLGATHER_SHORT else "ring"
+        return "recursive_doubling" if total < _ALLGATHER_LONG else ring
+    return "bruck" if total < _ALLGATHER_SHORT else ring
 
 
 def _alltoall(short: int) -> Rule:

@@ -135,24 +135,24 @@ _TUNED: Mapping[str, Bands] = {
         more: bruck <4K neighbor_exchange"""
     ),
     "alltoall": _bands(
-        """<3: pairwise
-        <8: linear <512K pairwise <1M linear
+        """<3: pairwise_shifted
+        <8: linear <512K pairwise_shifted <1M linear
         <16: linear
         <32: linear <4 bruck <512 linear
         <64: bruck <512 linear
-        <256: bruck <1K linear <256K pairwise
-        <512: bruck <1K linear <32K pairwise
-        <1024: bruck <512 linear <256K pairwise
+        <256: bruck <1K linear <256K pairwise_shifted
+        <512: bruck <1K linear <32K pairwise_shifted
+        <1024: bruck <512 linear <256K pairwise_shifted
         <2048: bruck <512 linear
         <4096: bruck <1K linear
         more: bruck <2K linear"""
     ),
     "alltoallv": _bands(
-        """<4: pairwise
+        """<4: pairwise_shifted
         <64: linear
-        <128: pairwise
+        <128: pairwise_shifted
         <256: linear
-        <1024: pairwise
+        <1024: pairwise_shifted
         more: linear"""
     ),
     # By the bytes of all blocks together.

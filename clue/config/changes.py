@@ -36,7 +36,7 @@ _CHANGEABLE: tuple[Path, ...] = (
 #: Paths of blocks of costs.
 _BLOCKS: tuple[Path, ...] = (("costs", _ANY), ("options", _ANY, "cost"), ("generate", "cost"))
 #: Keys of costs whose values are not figures of money, power or time.
-_NO_FIGURES = {"source", "date", "type", "of", "paid", "tariff", "count", "per_node", "ports", "per_rack"}
+_NO_FIGURES = {"source", "date", "part", "type", "of", "paid", "tariff", "count", "per_node", "ports", "per_rack"}
 #: Headings of groups whose heading is not a name in the file.
 _HEADINGS = {"": "The comparison", "options": "Prices of options", "limits": "Limits", "workloads": "Workloads",
              "weighted": "Weights of criteria", "currencies": "Currencies", "generate": "Prices of parts"}  # fmt: skip

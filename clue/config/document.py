@@ -81,15 +81,24 @@ class Document:
                 return origin, path[depth:]
         return self.origins[()], path
 
-    def overlaid(self, overlay: Document) -> Document:
+    @property
+    def stated(self) -> Document:
+        """The document without keys that are left empty (YAML's null), in mappings at any depth."""
+        return Document(_stated(self.value), self.origins)
+
+    def overlaid(self, overlay: Document, at: Path = ()) -> Document:
         """Return this document with another overlaid on it.
 
         Mappings merge key by key; anything else (text, numbers, lists) is replaced; a key given as ``null``
         is removed. A curve by points replaces one by line, and vice versa; contention of one model, or on one
         topology, replaces that of another; a part of the hardware library replaces the keys that it supplies.
+
+        Args:
+            overlay: The other document.
+            at: Path of both in the file of a machine, if they are parts of one.
         """
         origins = dict(self.origins)
-        value = _overlay(self.value, overlay, (), origins)
+        value = _overlay(self.value, overlay, (), origins, at)
         return Document(value, origins)
 
     def replaced(self, path: Path, part: Document) -> Document:
@@ -108,21 +117,27 @@ def _put(value: object, path: Path, item: object) -> object:
     return [_put(below, path[1:], item) if i == path[0] else below for i, below in enumerate(value)]
 
 
-def _overlay(base: object, overlay: Document, path: Path, origins: dict[Path, Origin]) -> object:
-    if not _mergeable(base, overlay.value, path):
+def _stated(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    return {key: _stated(item) for key, item in value.items() if item is not None}
+
+
+def _overlay(base: object, overlay: Document, path: Path, origins: dict[Path, Origin], at: Path) -> object:
+    if not _mergeable(base, overlay.value, (*at, *path)):
         _replace_origins(path, overlay, origins)
         return overlay.value
     assert isinstance(base, dict) and isinstance(overlay.value, dict)
     merged = dict(base)
-    for key in _stood_for(path, overlay.value):
+    for key in _stood_for((*at, *path), overlay.value):
         merged.pop(key, None)
         _drop_origins((*path, key), origins)
     for key, item in overlay.value.items():
         if item is None:
             merged.pop(key, None)
             _drop_origins((*path, key), origins)
-        elif key in base:
-            merged[key] = _overlay(base[key], overlay.at(key), (*path, key), origins)
+        elif key in merged:
+            merged[key] = _overlay(merged[key], overlay.at(key), (*path, key), origins, at)
         else:
             merged[key] = item
             _replace_origins((*path, key), overlay.at(key), origins)

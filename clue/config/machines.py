@@ -333,7 +333,9 @@ def _check_network_given(reading: Reading, top: dict[object, object], network: d
     groups = [group for _, group in children(top.get("nodes")) if isinstance(group, dict)]
     alone = len(groups) == 1 and groups[0].get("count", 1) == 1
     between, loggops = network.get("between_nodes"), network.get("loggops")
-    given = between is not None or loggops is not None or network.get("part") is not None
+    # A part that cannot be read has its own fault.
+    unread = network.get("part") is not None and bool(reading.faults)
+    given = between is not None or loggops is not None or unread
     if not given and not (alone and network.get("within_node") is not None):
         reading.fault(("network", "between_nodes"), "must be given, got nothing")
     if loggops is None:

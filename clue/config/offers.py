@@ -477,7 +477,7 @@ class _Family:
         found = self._node(name)
         if processor:
             written = self._reading.document.at(*self._path, "processors", processor)
-            found = found.overlaid(written.without("price"))
+            found = found.overlaid(written.without("price"), ("node_types", name))
         if memory:
             size = self._reading.document.at(*self._path, "memory", self._memories[memory], "size")
             found = found.replaced(("memory",), size)
@@ -498,14 +498,14 @@ class _Family:
             got = f"got {format_value(form.type)}{did_you_mean(form.type, known) if form.type else ''}"
             self._reading.fault((*path, "type"), f"{rule}, {got}")
             return written
-        return base.at("node_types", wanted).overlaid(written)
+        return base.at("node_types", wanted).overlaid(written, ("node_types", wanted))
 
     def _network(self, name: str, topology: str) -> Document:
         path = (*self._path, "networks", name)
         found = self._reading.document.at(*path).without(*_OFFER_KEYS)
         base = self._base(path) if self._form.networks[name].machine is not None else None
         if base is not None and isinstance(base.value, dict) and "network" in base.value:
-            found = base.at("network").without("pairs").overlaid(found)
+            found = base.at("network").without("pairs").overlaid(found, ("network",))
         if topology:
             contention = self._reading.document.at(*self._path, "topologies", topology, "contention")
             found = found.replaced(("contention",), contention)

@@ -239,7 +239,7 @@ def with_parts(document: Document, faults: Faults) -> tuple[Document, dict[str, 
             link = link_document(part)
             origins = {(): link.origins[()]} | {("between_nodes", *path): each for path, each in link.origins.items()}
             derived = Document({"between_nodes": link.value}, origins)
-            document = document.replaced(("network",), derived.overlaid(document.at("network")))
+            document = document.replaced(("network",), derived.overlaid(document.at("network").stated))
     return document, sockets
 
 
@@ -259,7 +259,7 @@ def _with_processor(
     value = {"processors": found.cores, "source": f"{found.number} × {part.form.name}: {part.form.source}"}
     top, cores, source = (part.document.origins[path] for path in ((), ("cores",), ("source",)))
     derived = Document(value, {(): top, ("processors",): cores, ("source",): source})
-    return document.replaced(path, derived.overlaid(document.at(*path)))
+    return document.replaced(path, derived.overlaid(document.at(*path).stated))
 
 
 def link_document(part: PartFile) -> Document:
@@ -328,5 +328,5 @@ def with_cost_parts(document: Document, faults: Faults) -> Document:
         ):
             rule = f"must be given, as it is unknown for {part.form.name}, got nothing"
             faults.add(document, (*path, "power"), rule)
-        document = document.replaced(path, derived.overlaid(document.at(*path)))
+        document = document.replaced(path, derived.overlaid(document.at(*path).stated))
     return document

@@ -46,7 +46,7 @@ def _text(quantity: Quantity, description: str, *examples: str) -> WithJsonSchem
 
 
 def _pattern(quantity: Quantity) -> str:
-    units = "|".join(_escaped(unit) for unit in quantity.units if unit.isascii())
+    units = "|".join(map(_escaped, quantity.units))
     return rf"^\s*\+?{AMOUNT}\s*({units})\s*$"
 
 
@@ -250,7 +250,7 @@ def _price_per(unit: Quantity, example: str) -> Callable[[object], Money]:
 
 
 def _price_text(unit: Quantity, *examples: str) -> WithJsonSchema:
-    units = "|".join(_escaped(each) for each in unit.units if each.isascii())
+    units = "|".join(map(_escaped, unit.units))
     return WithJsonSchema(
         {
             "type": "string",

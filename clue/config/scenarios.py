@@ -183,7 +183,7 @@ def _stated(key: str, form: OptionForm, machine: Machine, exchange: Exchange) ->
     ]
     amount = exchange.amount(price)
     is_sum = len(of_nodes) == len(nodes) and math.isclose(sum(s.value * s.number for s in of_nodes), amount)
-    if form.price is None and is_sum:
+    if form.price is None and is_sum and not price.deviation:
         return tuple(of_nodes)
     return (Stated(f"options.{key}.price", amount, price.deviation),)
 

@@ -31,6 +31,9 @@ _FORMS: Final[dict[str, type[Form]]] = {
 PART = "part"
 
 
+#: Names of bounds in JSON Schema; pydantic writes its own ones for numbers that it does not parse itself.
+_BOUNDS: Final = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
+
 #: Kinds of files that have a schema.
 SCHEMA_KINDS: Final = (*_FORMS, PART)
 
@@ -48,6 +51,16 @@ def json_schema(kind: str) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"{IDENTIFIER}{kind}",
-        **schema,
+        **_bounded(schema),
         "title": f"clue {kind}",
     }
+
+
+def _bounded(schema: Any) -> Any:
+    """Return a schema with the names of bounds that JSON Schema has."""
+    if isinstance(schema, list):
+        return [_bounded(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {_BOUNDS.get(key, key) if isinstance(value, (int, float)) else key: _bounded(value)
+            for key, value in schema.items()}  # fmt: skip

@@ -74,7 +74,7 @@ def machine_text(starter: Starter) -> str:
         "network:",
         "  between_nodes:",
         f"    send_delay: {{latency: 0 us, bandwidth: {_quoted(starter.bandwidth)}}}   # duration of a send",
-        f"    transmission_delay: {_quoted(starter.latency):<13}# further time until the message arrives",
+        f"    transmission_delay: {_quoted(starter.latency):<12} # further time until the message arrives",
         "    eager_limit: 64 KB               # larger messages wait for their receive",
         "  within_node:                       # assumed: memory shared by the cores of a node",
         "    send_delay: {latency: 0.2 us, bandwidth: 5 GB/s}",

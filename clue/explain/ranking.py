@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from clue.explain.parameters import parameters_of
 from clue.explain.sensitivity import CHANGE
-from clue.machine import Machine, Parameter, Placement
+from clue.machine import Machine, NodeType, Parameter, Placement
 from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
 from clue.purchase import Criterion, Option, Ranking, Scenario
@@ -214,5 +214,9 @@ def shared_parameters(options: Sequence[Option], computing: Sequence[Mapping[str
 
 
 def _everywhere(machine: Machine) -> Placement:
-    """Return a placement that uses all links: two ranks on each node."""
-    return Placement(tuple(node for node in range(len(machine.nodes)) for _ in range(2)))
+    """Return a placement that uses all links: on each node two ranks, or as many as reach its second domain."""
+
+    def ranks(node: NodeType) -> int:
+        return node.processors // node.domains + 1 if node.domains > 1 else 2
+
+    return Placement(tuple(number for number, node in enumerate(machine.nodes) for _ in range(ranks(node))))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from clue.errors import UsageError
+from clue.units import count_of
 
 #: Subjects of demands.
 SIZE, RANKS = "size", "ranks"
@@ -212,7 +213,8 @@ class Other:
         return self.size not in (None, size) or self.ranks not in (None, ranks)
 
     def __str__(self) -> str:
-        named = [f"size {self.size}"] * (self.size is not None) + [f"{self.ranks} ranks"] * (self.ranks is not None)
+        named = [] if self.size is None else [f"size {self.size}"]
+        named += [] if self.ranks is None else [count_of(self.ranks)]
         return f"other than {' on '.join(named)}"
 
 
@@ -247,7 +249,7 @@ class Admissible:
         broken = [str(each) for each in self.demands if not each.holds(size, ranks)]
         if broken:
             raise UsageError(
-                f"--admissible {' and '.join(broken)} must hold at the target, got {size} on {ranks} ranks"
+                f"--admissible {' and '.join(broken)} must hold at the target, got {size} on {count_of(ranks)}"
             )
 
     def holds(self, size: int, ranks: int) -> bool:

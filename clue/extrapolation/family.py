@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from clue.caveats import Count, Said, gathered, note_of_recording
 from clue.errors import ClueError, TraceError, UsageError
 from clue.extrapolation.arguments import CommandLine, common, filled
 from clue.extrapolation.pattern import SIZE, Pattern
@@ -179,11 +180,22 @@ def _remarks(family: Family) -> Iterator[str]:
     once = sum(each.typical.head.typical is None and len(each.traces) == 1 for each in family.recordings)
     if once:
         yield (
-            f"{once} of {len(traces)} recordings were made once, so it is unknown how much their bursts vary: "
-            "record with --repeats 3"
+            f"{once} of {len(traces)} recordings {'was' if once == 1 else 'were'} made once, so it is unknown how much "
+            "bursts vary: record with --repeats 3"
         )
     wild = sum(int((trace.ops.flags & Flag.ANY_SOURCE != 0).sum()) for trace in traces)
     polls = sum(int(trace.ops.are(Op.POLL).sum()) for trace in traces)
-    for count, what in ((wild, "receives from any source"), (polls, "tests that found nothing")):
+    for count, words in (
+        (wild, "receive from any source was recorded: it|receives from any source were recorded: they"),
+        (polls, "test that found nothing was recorded: it|tests that found nothing were recorded: they"),
+    ):
         if count:
-            yield f"{count} {what} were recorded: they may turn out differently at another size or number of ranks"
+            yield f"{Count(count):{words}} may turn out differently at another size or number of ranks"
+    declared = sorted({region for trace in traces for region in trace.flops()})
+    if declared:
+        yield (
+            f"operations declared in region {', '.join(declared)} are not extrapolated: performance factors apply "
+            "there, not speeds by region"
+        )
+    notes = (note_of_recording("", note) for trace in traces for note in trace.head.notes)
+    yield from gathered((Said(each, "", "recordings") for each in notes), (), "")

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.extrapolation.family import Family
 from clue.formats.extrap import Measurement
 from clue.trace import Trace
 from clue.trace.sites import Site
+from clue.uncertainty.recordings import normalised_bursts
 
 #: Metrics, each the mean over ranks: CPU seconds of bursts before calls, calls, bytes handed to calls.
 TIME, CALLS, BYTES = "time", "calls", "bytes"
@@ -19,7 +21,7 @@ _ROOT = "main"
 
 def measurements_of(family: Family) -> Iterator[Measurement]:
     """Yield the measurements of each recording for each call path; 0 for a path that the recording does not contain."""
-    totals = {each: [_totals(trace) for trace in each.traces] for each in family.recordings}
+    totals = {each: list(map(_totals, each.traces, normalised_bursts(each.traces))) for each in family.recordings}
     found = sorted({key for each in totals.values() for total in each for key in total})
     for each, repeats in totals.items():
         params = {"size": each.size, "ranks": each.ranks}
@@ -28,10 +30,10 @@ def measurements_of(family: Family) -> Iterator[Measurement]:
             yield Measurement(params, callpath, metric, values)
 
 
-def _totals(trace: Trace) -> dict[tuple[str, str], float]:
-    """Return the totals of a trace by call path and metric, each divided by the number of ranks."""
+def _totals(trace: Trace, bursts: npt.NDArray[np.int64]) -> dict[tuple[str, str], float]:
+    """Return a trace's totals by call path and metric, each divided by the number of ranks; its bursts are in ns."""
     ops = trace.ops
-    metrics = {TIME: trace.bursts * 1e-9, CALLS: ops.are_first(), BYTES: ops.nbytes}
+    metrics = {TIME: bursts * 1e-9, CALLS: ops.are_first(), BYTES: ops.nbytes}
     found: dict[tuple[str, str], float] = {}
     paths = [_path(site) for site in trace.head.sites]
     for metric, values in metrics.items():

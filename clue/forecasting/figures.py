@@ -65,8 +65,8 @@ class Figures:
         if known is not None and self._is_fresh(known, deadline):
             self._known[name] = known
             return known
-        since, stale = self._silent.get(name, (0.0, None))
-        if stale is not None and 0 <= self.clock() - since < RETRY:
+        if self.is_silent(name):
+            _, stale = self._silent[name]
             if isinstance(stale, ForecastError):
                 raise ForecastError(str(stale))
             return stale
@@ -81,6 +81,11 @@ class Figures:
             self._silent[name] = self.clock(), stale
             return stale
         return self.put(name, value, age)
+
+    def is_silent(self, name: str) -> bool:
+        """Return whether measuring a figure failed so recently that it is not tried again yet."""
+        since, _ = self._silent.get(name, (-RETRY, None))
+        return 0 <= self.clock() - since < RETRY
 
     def put(self, name: str, value: object, age: float = 0.0) -> Figure:
         """Keep a figure with its age in seconds."""

@@ -144,7 +144,7 @@ class Forecaster:
             told = _understood(name, lambda: self.peer(name).ask("/availability"), _checked)
             return {**told["available"], "host": name}, float(told["age"])
 
-        figure = self.figures.get(f"host {name}", HOST, measure)
+        figure = self.figures.get(_host(name), HOST, measure)
         return Figure(Availability.of(figure.value), figure.measured, figure.stale)
 
     def route(self, source: str, target: str) -> tuple[Route, str]:
@@ -181,15 +181,22 @@ class Forecaster:
     def routine(self, name: str, host: str) -> tuple[Measured, Segments]:
         """Return the measurement of a routine on a host: from the store, else from that host.
 
+        Another host may have measured more since it was asked, so it is asked again once its answer is older than the
+        figures of a network.
+
         Raises:
             UsageError: If there is no such routine.
             ForecastError: If it was not measured there.
         """
+        fetched = host != self.host and self._fetch(name, host)
         known = self._routines.get((name, host))
-        if known is None:
+        if known is None or (fetched and fetched != known[0].measured):
             measured = self.store.find(host, name)
             if measured is None:
-                measured = self._fetched(name, host)
+                specification(name)
+                raise ForecastError(
+                    f"{name}: routine must have been measured on {host}, got none: run clue forecast benchmark {name}"
+                )
             known = self._routines[name, host] = measured, measured.fit()
         return known
 
@@ -246,19 +253,30 @@ class Forecaster:
 
         return self.figures.get(_name(self.host, host), NETWORK, measure)
 
-    def _fetched(self, name: str, host: str) -> Measured:
-        """Fetch another host's measurement, and store it."""
-        specification(name)
-        if host == self.host:
-            raise ForecastError(
-                f"{name}: routine must have been measured on {host}, got none: run clue forecast benchmark {name}"
-            )
-        told = _understood(host, lambda: self.peer(host).ask(f"/routines/{name}"), Measured.of)
-        measured = replace(Measured.of(told), host=host)
-        if measured.routine.name != name:
-            raise ForecastError(f"{host}: routine must be {name}, got {measured.routine.name}")
-        self.store.keep(measured)
-        return measured
+    def _fetch(self, name: str, host: str) -> float:
+        """Fetch another host's measurement into the store; returns when it was made, seconds since 1970.
+
+        Where the host does not answer, this is the time of the stored one.
+        """
+
+        def fetch() -> tuple[Any, float]:
+            specification(name)
+            stored = self.store.find(host, name)
+            if stored is not None and self.figures.is_silent(_host(host)):
+                return stored.measured, NETWORK - RETRY
+            try:
+                told = _understood(host, lambda: self.peer(host).ask(f"/routines/{name}"), Measured.of)
+            except ForecastError:
+                if stored is None:
+                    raise
+                return stored.measured, NETWORK - RETRY
+            measured = replace(Measured.of(told), host=host)
+            if measured.routine.name != name:
+                raise ForecastError(f"{host}: routine must be {name}, got {measured.routine.name}")
+            self.store.keep(measured)
+            return measured.measured, 0.0
+
+        return float(self.figures.get(f"routine {name} {host}", NETWORK, fetch).value)
 
     def _ask_for_links(self, ends: tuple[str, str]) -> list[str]:
         """Ask hosts for the links that they have measured, starting at known hosts; returns why some do not answer."""
@@ -295,6 +313,10 @@ def _combined(routine: str, host: str, needed: tuple[Need, int, list[str]], figu
     seconds, low, high = (each / there.cpu for each in (need.seconds, need.low, need.high))
     said = (*warnings, *filter(None, (figure.stale,)))
     return Forecast(routine, host, seconds, low, high, need.inside, memory, need, there, figure.measured, said)
+
+
+def _host(name: str) -> str:
+    return f"host {name}"
 
 
 def _name(one: str, other: str) -> str:

@@ -53,7 +53,8 @@ class Server(ThreadingHTTPServer):
         check_token(address, token)
         self.address_family = family(address)
         self.forecaster, self.token, self.peers, self.log = forecaster, token, tuple(peers), log
-        self._lock = threading.Lock()
+        # Measuring links takes seconds; meanwhile others must get the availability.
+        self._looking, self._measuring = threading.Lock(), threading.Lock()
         self._seen: tuple[float, object] | None = None
         try:
             super().__init__((address, port), _Handler)
@@ -69,7 +70,7 @@ class Server(ThreadingHTTPServer):
 
     def availability(self) -> dict[str, object]:
         """Return the availability of this host, with its age."""
-        with self._lock:
+        with self._looking:
             now = time.monotonic()
             if self._seen is None or now - self._seen[0] > FRESH:
                 self._seen = time.monotonic(), self.forecaster.look(self.forecaster.host).document()
@@ -77,7 +78,7 @@ class Server(ThreadingHTTPServer):
 
     def links(self) -> dict[str, object]:
         """Return the links of this host; those to its peers are measured again if they are too old."""
-        with self._lock:
+        with self._measuring:
             for peer in self.peers:
                 try:
                     self.forecaster.measure_link(peer)

@@ -276,7 +276,7 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
         yield Caveat(
             About.MACHINE,
             machine.name,
-            "speed of region {regions} needs a program that declares its operations there (virtual_layer.region with "
+            "speed of region {regions} needs a trace with operations declared there (virtual_layer.region with "
             "flops=); the performance factor is used instead",
             {"regions": ", ".join(missing)},
         )
@@ -352,7 +352,7 @@ def _neighbour_caveats(program: Description, machine: Machine, placed: Placement
 def _contention_caveats(replay: Replay, machine: Machine, placed: Placement) -> Iterator[Caveat]:
     stated = [state.network.contention for state in machine.epochs]
     tables = [each.measured_up_to for each in stated if isinstance(each, FactorTable)]
-    if stated[0] == NoContention() and len(set(placed.nodes)) > 2:
+    if stated[0] == NoContention() and len(set(placed.nodes)) > 1 and len(placed.nodes) > 2:
         yield Caveat(
             About.MACHINE,
             machine.name,

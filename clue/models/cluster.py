@@ -20,6 +20,7 @@ from clue.errors import ModelError
 from clue.models.fitted import FittedTime, interval
 from clue.models.terms import RANKS, SIZE, Floats, Term
 from clue.models.trials import Flags
+from clue.units import format_exact, format_range
 
 Indices: TypeAlias = npt.NDArray[np.intp]
 
@@ -261,7 +262,8 @@ class ClusterModel:
             for name, (low, high) in _joined([holding] if holding else []).items():
                 if not low <= at[name] <= high:
                     what = f"{kind or 'runs'}, {use.processes} per processor: {name}"
-                    found.append(f"{what} must be {low:g} to {high:g} to be inside what was fitted, got {at[name]:g}")
+                    rule = f"must be {format_range(low, high)} to be inside what was fitted"
+                    found.append(f"{what} {rule}, got {format_exact(at[name])}")
         return tuple(dict.fromkeys(found))
 
     def holding(self, kind: str, processes: int, size: float, ranks: int) -> Bin | None:

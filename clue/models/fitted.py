@@ -20,6 +20,7 @@ from clue.models.least_squares import nonnegative as nonnegative_fits
 from clue.models.points import checked, nonnegative
 from clue.models.terms import RANKS, SIZE, Features, Floats, Term, values_of
 from clue.models.trials import DISCREPANCY, ROUNDING, Flags
+from clue.units import format_exact
 
 #: Columns of length 1 count as linearly dependent if their triangular factor has a diagonal entry below this.
 _DEPENDENT = 1e-10
@@ -498,7 +499,7 @@ def _dependent(
     near = ~(np.abs(diagonal) > _DEPENDENT)
     found = {}
     for i in np.flatnonzero(near.any(axis=1)).tolist():
-        values = {name: sorted({f"{value:g}" for value in each[i].tolist()}) for name, each in features.items()}
+        values = {name: sorted(set(map(format_exact, each[i].tolist()))) for name, each in features.items()}
         got = "; ".join(f"{name} of {', '.join(each[:4])}{' …' * (len(each) > 4)}" for name, each in values.items())
         term = terms[i][int(np.argmax(near[i]))]
         found[i] = ModelError(f"points: values must differ enough to tell {term} from other terms, got {got}")

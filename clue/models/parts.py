@@ -16,6 +16,7 @@ from clue.models.composed import Among, Loop, Series, Time, spent
 from clue.models.ensemble import fit
 from clue.models.staged import fit_in_turn
 from clue.models.terms import RANKS, SIZE, Features
+from clue.units import format_exact, format_range
 
 #: A function that fits times measured at points.
 Fit = Callable[[Features, npt.ArrayLike], Time]
@@ -251,10 +252,11 @@ class ProgramModel:
         at = {SIZE: float(size), RANKS: float(ranks)}
         # The terms may be inside, such as n² / P, where n and P are not.
         beyond = tuple(
-            f"{name} must be {low:g} to {high:g} to be inside what was fitted, got {at[name]:g}"
+            f"{name} must be {format_range(low, high)} to be inside what was fitted, got {format_exact(at[name])}"
             for name, (low, high) in self.time.domain.items()
             if not low <= at[name] <= high
         )
         if beyond or self.time.inside({name: [value] for name, value in at.items()})[0]:
             return beyond
-        return (f"n = {size:g} on {ranks} ranks lies between points that were measured, where nothing tells",)
+        at_size = f"n = {format_exact(size)} on {ranks} ranks"
+        return (f"{at_size} lies between points that were measured, where nothing tells",)

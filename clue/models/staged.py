@@ -21,6 +21,7 @@ from clue.errors import ModelError
 from clue.models.points import Points, checked
 from clue.models.terms import RANKS, SIZE, Features, Floats, Term, values_of
 from clue.models.trials import Flags
+from clue.units import format_exact
 
 #: Relative tolerance for values at the ends of a range, because of rounding.
 _ROUNDING = 1e-9
@@ -181,7 +182,7 @@ def _solved(name: str, terms: tuple[Term, ...], values: Floats, targets: Floats)
     """Return plain least-squares coefficients, shape (terms, targets)."""
     distinct = np.unique(values)
     if len(distinct) < len(terms):
-        got = ", ".join(f"{value:g}" for value in distinct[:4])
+        got = ", ".join(map(format_exact, distinct[:4].tolist()))
         raise ModelError(
             f"{name}: values must be at least {len(terms)} different ones for the terms "
             f"{', '.join(map(str, terms))}, got {len(distinct)} ({got})"

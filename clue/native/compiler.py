@@ -50,10 +50,17 @@ class Source:
 
 
 def find_compiler() -> list[str] | None:
-    """Return the command of a C++ compiler: ``CXX`` if set, else the first one installed, or ``None``."""
+    """Return the command of a C++ compiler: ``CXX`` if set, else the first one installed, or ``None``.
+
+    Raises:
+        NoLibraryError: If ``CXX`` has a quotation mark without its counterpart.
+    """
     stated = os.environ.get("CXX")
     if stated is not None:
-        return shlex.split(stated) or None
+        try:
+            return shlex.split(stated) or None
+        except ValueError:
+            raise NoLibraryError(f"CXX must be a command, got {stated}") from None
     for name in ("c++", "g++", "clang++"):
         path = shutil.which(name)
         if path:

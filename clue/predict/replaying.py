@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 from pathlib import PurePath
 
 import numpy as np
@@ -84,7 +85,7 @@ class Origin:
     Attributes:
         trace: Name of the trace.
         program: Name of the program's file.
-        arguments: Its arguments; ``{ranks}`` stands for the number of ranks.
+        arguments: Its arguments.
     """
 
     trace: str
@@ -96,8 +97,7 @@ class Origin:
         """Return the origin of a recorded trace; ``None`` for one that was converted or built, which may have none."""
         if not trace.head.mpi:
             return None
-        arguments = (PLACEHOLDER if word == str(trace.ranks) else word for word in trace.head.arguments)
-        return cls(trace.name, PurePath(trace.head.program).name, tuple(arguments))
+        return cls(trace.name, PurePath(trace.head.program).name, trace.head.arguments)
 
 
 def must_be_one_program(origins: Sequence[Origin]) -> None:
@@ -239,13 +239,17 @@ class ReplayPredictor(Predictor):
         numbers = sorted(ranks for each, ranks in self._recorded if each == application)
         origins = {ranks: origin for ranks in numbers if (origin := self._recorded[application, ranks].origin)}
         must_be_one_program(list(origins.values()))
+        # A word that is the same everywhere does not stand for the number of ranks, even if it is equal to one.
+        same = [len(set(words)) == 1 for words in zip_longest(*(origin.arguments for origin in origins.values()))]
         alike: dict[tuple[str, ...], list[str]] = {}
         for ranks, origin in origins.items():
-            alike.setdefault(origin.arguments, []).append(format_number(ranks))
+            words = zip(origin.arguments, same, strict=False)
+            named = tuple(PLACEHOLDER if word == str(ranks) and not fixed else word for word, fixed in words)
+            alike.setdefault(named, []).append(format_number(ranks))
         if len(alike) < 2:
             return
         text = "its arguments differ by number of ranks ({each}), so splits may not do the same work"
-        each = "; ".join(f"{' '.join(words) or 'none'} on {', '.join(on)}" for words, on in alike.items())
+        each = "; ".join(f"{' '.join(named) or 'none'} on {', '.join(on)}" for named, on in alike.items())
         for ranks in origins:
             recorded = self._recorded[application, ranks]
             remark = Caveat(About.PROGRAM, recorded.program.name, text, {"each": each})

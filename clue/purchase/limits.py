@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt
@@ -24,14 +25,21 @@ class Miss:
         limit: The limit, in words.
         got: The option's figure, in words.
         figure: The option's figure; the smaller, the nearer to the limit; infinite if unknown.
+        bound: Whether that is a lower bound: it suffices to rule the option out.
     """
 
     limit: str
     got: str
     figure: float
+    bound: bool = False
 
     def __str__(self) -> str:
-        return f"{self.limit}, got {self.got}"
+        return f"{self.limit}, got {self.amount}"
+
+    @property
+    def amount(self) -> str:
+        """The option's figure, and whether it is a bound."""
+        return f"at least {self.got}" if self.bound else self.got
 
 
 def misses_of(option: Option, limits: Limits, accounts: Accounts) -> Iterator[Miss]:
@@ -66,34 +74,38 @@ def misses_in_use(attempt: Attempt, scenario: Scenario, accounts: Accounts) -> I
         if cell.late:
             seconds = min(choice.seconds for choice in cell.possible)
             limit = f"{workload.name}: a run must end within {format_time(workload.deadline)}"
-            yield Miss(limit, format_time(seconds), seconds)
+            yield Miss(limit, format_time(seconds), seconds, not cell.settled)
+    bound = not attempt.settled
     if accounts.demands:
         capacity = accounts.of(attempt.option).capacity
         what = "share of the time that the runs a month take"
-        yield from _at_most(what, capacity, accounts.busy(attempt), lambda share: format_share(share, 1))
+        yield from _at_most(what, capacity, accounts.busy(attempt), lambda share: format_share(share, 1), bound)
     if (most := scenario.limits.total_cost) is not None:
         known = accounts.lacks(attempt.option, Criterion.TOTAL_COST) == ""
         total = accounts.sheet(attempt).total if known else None
-        yield from _at_most("total cost", most.amount, total, lambda amount: str(Money(amount, most.currency)))
+        yield from _at_most("total cost", most.amount, total, lambda amount: str(Money(amount, most.currency)), bound)
 
 
-def _at_most(what: str, most: float | None, got: float | None, text: Callable[[float], str]) -> Iterator[Miss]:
+def _at_most(
+    what: str, most: float | None, got: float | None, text: Callable[[float], str], bound: bool = False
+) -> Iterator[Miss]:
     if most is not None and got is None:
         yield Miss(f"{what} must be at most {text(most)}", "none stated", math.inf)
     elif most is not None and got is not None and got > most * (1 + _ROUNDING):
-        yield Miss(f"{what} must be at most {text(most)}", text(got), got)
+        yield Miss(f"{what} must be at most {text(most)}", text(got), got, bound)
 
 
 def nobody_keeps(missed: Mapping[str, Sequence[Miss]]) -> Iterator[str]:
-    """Yield a sentence about each limit that no option meets, with the nearest option.
+    """Yield a sentence about each limit that no option meets, with the nearest option as far as that is known.
 
     Args:
         missed: The missed limits of each option.
     """
     limits = dict.fromkeys(miss.limit for misses in missed.values() for miss in misses)
     for limit in limits:
-        found = [(miss.figure, i, option, miss.got) for i, (option, misses) in enumerate(missed.items())
+        found = [(miss.figure, i, option, miss) for i, (option, misses) in enumerate(missed.items())
                  for miss in misses if miss.limit == limit]  # fmt: skip
         if len(found) == len(missed):
-            _, _, option, got = min(found)
-            yield f"{limit}: none of the options meets it; the nearest is {option} with {got}"
+            *_, option, miss = min(found, key=itemgetter(0, 1))
+            nearest = "may be" if miss.bound else "is"
+            yield f"{limit}: none of the options meets it; the nearest {nearest} {option} with {miss.amount}"

@@ -42,7 +42,7 @@ _NEEDS = {
     "request()": ("requests",), "wait_for_all(": ("requests", "wait_all"), "wait_for(": ("requests", "wait_some"),
     "message()": ("requests", "messages"), "receive_matched(": ("requests", "messages", "receive_matched"),
     "start_matched(": ("requests", "messages", "rooms", "start_matched"), "next_room()": ("rooms",),
-    "neighbours(": ("rooms", "requests", "neighbours"), "along_bits(": ("along_bits",), "partner(": ("partner",),
+    "neighbours(": ("rooms", "neighbours"), "along_bits(": ("along_bits",), "partner(": ("partner",),
     "type_of(": ("type_of",), "NOTHING": ("nothing",), "member(": ("member",), "rest(": ("rest",),
 }  # fmt: skip
 

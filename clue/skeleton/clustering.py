@@ -3,8 +3,9 @@
 Both ends of a message are in the cluster of the message, and all members of a collective call are in that of the call,
 so ranks never disagree. The difference of sizes a and b is |a - b| / max(a, b); that of two lists of sizes is the sum
 of the absolute differences of their entries, divided by the larger sum. All events of a cluster differ from its
-smallest, and so from each other, by less than the similarity threshold; with a threshold of 0 they are equal. Each
-event gets the mean size of its cluster, lists entry by entry. The order of events has no influence.
+smallest by less than the similarity threshold; so do single sizes from each other, and lists by less than twice the
+threshold. With a threshold of 0 all are equal. Each event gets the mean size of its cluster; lists get it entry by
+entry, of those entries that are not 0. The order of events has no influence.
 """
 
 from __future__ import annotations
@@ -130,8 +131,9 @@ def _by_entries(table: Integers, threshold: float) -> Integers:
 
 
 def _means(sizes: Sizes, cluster: Integers) -> Integers:
-    """Return the mean of each size over all units of its cluster, place by place."""
+    """Return the mean of each size over all units of its cluster, place by place; sizes of 0 stay and do not count."""
     longest = int(sizes.place.max(initial=0)) + 1
-    slot = np.unique(cluster[sizes.unit] * longest + sizes.place, return_inverse=True)[1].ravel()
+    place = cluster[sizes.unit] * longest + sizes.place
+    slot = np.unique(2 * place + (sizes.nbytes > 0), return_inverse=True)[1].ravel()
     mean: Doubles = np.bincount(slot, sizes.nbytes) / np.bincount(slot)
     return sizes.whole(mean[slot])

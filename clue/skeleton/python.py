@@ -170,7 +170,8 @@ class _Writer:
             name = "start_matched" if call.flags & Flag.NONBLOCKING else "receive_matched"
             return f"{name}({numbers['age']})", "Recv"
         if call.op == Op.SLEEP:
-            return f"sleep({numbers['nbytes']} * 1e-9)", "sleep"
+            time = numbers["nbytes"]
+            return f"sleep({f'({time})' if ' ' in time else time} * 1e-9)", "sleep"
         return self._message(call, comm, numbers)
 
     def _message(self, call: Call, comm: str, numbers: Mapping[str, str]) -> tuple[str, str]:

@@ -158,7 +158,7 @@ def main():
     """Run the program the requested number of times, and print the result."""
     options = read_options()
     if world.size != RANKS:
-        return refuse(f"{sys.argv[0]}: must run on {RANKS} ranks, got {world.size}")
+        return refuse(f"{sys.argv[0]}: must run on {RANKS} rank{'s' * (RANKS != 1)}, got {world.size}")
     fault, dedicated = world.bcast(read_dedicated(options.dedicated) if rank == 0 else None)
     if fault:
         return refuse(fault)
@@ -198,8 +198,8 @@ def show(options, dedicated, runs, computed, hosts):
     if dedicated is not None:
         told, predicted = scaled(seconds, computed, *dedicated)
     print(
-        f"measured {seconds:.4g} s on {RANKS} ranks; the application would take {told} = {predicted:.4g} s here "
-        f"(recorded: {APPLICATION:.4g} s)"
+        f"measured {seconds:.4g} s on {RANKS} rank{'s' * (RANKS != 1)}; the application would take {told} = "
+        f"{predicted:.4g} s here (recorded: {APPLICATION:.4g} s)"
     )
 
 

@@ -197,7 +197,7 @@ static void start_matched(long age)
 static void neighbours(const Communicator *on, const long *dests, const long *sizes, const long *sources,
                        MPI_Request *request)
 {
-    MPI_Request all[4 * RANKS + 1];
+    MPI_Request all[sources[0] + dests[0] + 1]; /* several edges may join the same two ranks */
     int count = 0;
     for (long i = 1; i <= sources[0]; i++)
         MPI_Irecv(next_room(), MOST_AT_ONCE, MPI_BYTE, sources[i], 32000, on->comm, &all[count++]);
@@ -366,7 +366,7 @@ static void show(Timed run, Timed dedicated)
     /* Messages are those of the application, computation is not: it counts for what is left of the dedicated run. */
     double own = dedicated.seconds * dedicated.share, rest = dedicated.seconds - own;
     double computation = own > 0 ? APPLICATION - SCALE * rest : 0;
-    printf("measured %.4g s on %d ranks; the application would take ", run.seconds, RANKS);
+    printf("measured %.4g s on %d rank%s; the application would take ", run.seconds, RANKS, RANKS == 1 ? "" : "s");
     if (dedicated.seconds <= 0)
         printf("%.4g s x %.4g = %.4g", run.seconds, SCALE, run.seconds * SCALE);
     else if (computation <= 0)
@@ -427,7 +427,7 @@ int main(int argc, char **argv)
     }
     if (size != RANKS) {
         if (rank == 0)
-            fprintf(stderr, "%s: must run on %d ranks, got %d\n", argv[0], RANKS, size);
+            fprintf(stderr, "%s: must run on %d rank%s, got %d\n", argv[0], RANKS, RANKS == 1 ? "" : "s", size);
         MPI_Finalize();
         return 2;
     }

@@ -97,7 +97,8 @@ def scaled(parameters: Parameters, clusters: Clusters, loops: Sequence[Loop], ti
     nothing = np.zeros(len(ops), np.int64)
     ops = replace(ops, cpu=_bursts(events.trace, rows, scale), begin=nothing, took=nothing)
     head = replace(events.trace.head, rank_heads=tuple(_shorter(each, scale) for each in events.trace.head.rank_heads))
-    whole = replace(events, trace=replace(events.trace, head=head, ops=ops))
+    named = events.named[~np.isin(events.named.row, alone) & ~np.isin(events.named.start, alone)]
+    whole = replace(events, trace=replace(events.trace, head=head, ops=ops), named=named)
     part = (share > 0) & (share < 1) & _speaks(events)
     return Scaled(
         whole.excerpt(np.flatnonzero(rows > 0)).trace,

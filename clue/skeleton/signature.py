@@ -77,15 +77,18 @@ def signature_of(events: Events, clusters: Clusters, most: float = math.inf) -> 
     programs, firsts, symbols = list[Place](), list[Integers](), 0
     for a, b in pairwise(np.searchsorted(rows, events.trace.head.offsets).tolist()):
         numbers, first = _numbered(symbol[rows[a:b]])
-        # Events without repetition take longest to fold, and a part of them shows that soon.
-        for part in (numbers[: len(numbers) // _PART], numbers):
-            program = split(fold(part))
-            left = symbols + _size(program)
-            if left > most:
-                return None
+        # Events without repetition take longest to fold, and a part of them shows that soon. A part may end within an
+        # iteration of each loop around its end, and an iteration has no more symbols than the whole; fewer than two
+        # iterations of the outermost loop are no loop of the part.
+        size, loops = _size(split(fold(numbers[: len(numbers) // _PART])))
+        if symbols + size / (2 + loops) > most:
+            return None
+        program = split(fold(numbers))
+        symbols += _size(program)[0]
+        if symbols > most:
+            return None
         programs.append(program)
         firsts.append(rows[a:b][first])
-        symbols = left
     return Signature(events, tuple(programs), tuple(firsts), symbols)
 
 
@@ -108,14 +111,15 @@ def _numbered(symbols: Integers) -> tuple[npt.NDArray[np.int32], Integers]:
     return number[which.ravel()], first[order].astype(np.int64)
 
 
-def _size(program: Place) -> int:
-    """Count the symbols of a program."""
-    left, symbols = [program], 0
+def _size(program: Place) -> tuple[int, int]:
+    """Count the symbols of a program, and the loops around its innermost symbol."""
+    left, symbols, deepest = [(program, 0)], 0, 0
     while left:
-        place = left.pop()
+        place, loops = left.pop()
         symbols += not place.is_loop
-        left += place.body
-    return symbols
+        deepest = max(deepest, loops)
+        left += [(each, loops + (place is not program)) for each in place.body]
+    return symbols, deepest
 
 
 def _letters(number: int) -> str:

@@ -9,7 +9,7 @@ from textwrap import wrap
 from clue.skeleton.calibration import Pieces
 from clue.skeleton.statements import ByRank, Expression, Listed, Next, Own, Place, Statements, Sum
 from clue.skeleton.work import Character
-from clue.units import format_time
+from clue.units import count_of, format_time
 
 #: Maximum line length, columns.
 WIDTH = 110
@@ -61,7 +61,7 @@ class About:
         long, short = format_time(self.application), format_time(self.application / self.scale)
         recorded = f" from a recording of {plain(self.recorded)}" if self.recorded else ""
         paragraphs = [
-            [f"{_BEGIN}{plain(self.program)} on {ranks} ranks: {short} that stand for {long}."],
+            [f"{_BEGIN}{plain(self.program)} on {count_of(ranks)}: {short} that stand for {long}."],
             wrap(
                 f"{_MADE}{self.made}{recorded}. "
                 "It makes the calls of MPI that the application makes, in the same order, but fewer of them "

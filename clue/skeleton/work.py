@@ -116,9 +116,11 @@ def characters(application: Trace, stated: Sequence[str] = ()) -> dict[str, Char
         stated: Mixes given by the user: ``"spmv=memory"``, ``"core:memory=0.6"`` (in all regions, 60 % core).
 
     Raises:
-        UsageError: If a mix cannot be parsed, or names a region that does not exist.
+        UsageError: If a mix cannot be parsed, is stated twice, or names a region that does not exist.
     """
     given = dict(map(_stated, stated))
+    if len(given) < len(stated):
+        raise UsageError(f"--work must be stated once for each region and once for all, got {', '.join(stated)}")
     unknown = [region for region in given if region is not None and region not in application.head.regions]
     if unknown:
         known = ", ".join(filter(None, application.head.regions)) or "none"

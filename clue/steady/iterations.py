@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import PurePath
 
@@ -23,10 +23,12 @@ class Stretch:
     Attributes:
         name: File and line of the loop statement.
         bounds: Rows at which iterations begin on each rank, and the row after the last, shape (ranks, iterations + 1).
+        unit: What its iterations are to a reader: ``"parts"`` if each is several iterations of the loop statement.
     """
 
     name: str
     bounds: Integers
+    unit: str = "iterations"
 
     @property
     def iterations(self) -> int:
@@ -38,10 +40,16 @@ class Stretch:
         """Number of their ops, on all ranks."""
         return int((self.bounds[:, -1] - self.bounds[:, 0]).sum())
 
+    @property
+    def lengths(self) -> Integers:
+        """Number of ops of each, on all ranks, shape (iterations,)."""
+        lengths: Integers = np.diff(self.bounds).sum(axis=0)
+        return lengths
+
     def __getitem__(self, part: slice) -> Stretch:
         """Return some of its iterations."""
         first, end, _ = part.indices(self.iterations)
-        return Stretch(self.name, self.bounds[:, first : end + 1])
+        return replace(self, bounds=self.bounds[:, first : end + 1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

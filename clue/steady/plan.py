@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -51,9 +52,10 @@ class Stratum:
     measured: int
 
     @property
-    def simulated(self) -> int:
-        """Number of iterations of both replays."""
-        return 2 * self.warm + self.measured
+    def simulated(self) -> npt.NDArray[np.int64]:
+        """Iterations of both replays."""
+        long = np.arange(self.first, self.first + self.warm + self.measured)
+        return np.append(long[: self.warm], long)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,17 +67,24 @@ class SampledLoop:
         kept: Iterations that are simulated in any case: at both ends, and outliers with their surroundings.
         strata: Strata of the other iterations.
         coupled: Whether each rank waits, directly or indirectly, for every other.
+        widths: Number of iterations of the loop statement in each iteration of the stretch.
     """
 
     stretch: Stretch
     kept: npt.NDArray[np.bool_]
     strata: tuple[Stratum, ...]
     coupled: bool
+    widths: npt.NDArray[np.int64]
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations of the loop statement."""
+        return int(self.widths.sum())
 
     @property
     def simulated(self) -> int:
-        """Number of simulated iterations."""
-        return int(self.kept.sum()) + sum(each.simulated for each in self.strata)
+        """Number of them in all replays."""
+        return int(self.widths[self.kept].sum() + sum(self.widths[each.simulated].sum() for each in self.strata))
 
     def stands_for(self, stratum: Stratum) -> npt.NDArray[np.int64]:
         """Return the iterations that a stratum represents."""
@@ -84,11 +93,38 @@ class SampledLoop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Usable:
+    """A stretch that can be sampled.
+
+    Attributes:
+        stretch: The stretch.
+        widths: Number of iterations of the loop statement in each of its iterations.
+        period: Its period, in iterations.
+        odd: Outliers with a period on either side, which are simulated in any case.
+        together: Whether a collective call keeps ranks together.
+        coupled: Whether each rank waits for every other.
+    """
+
     stretch: Stretch
+    widths: npt.NDArray[np.int64]
     period: int
-    odd: npt.NDArray[np.int64]
+    odd: npt.NDArray[np.bool_]
     together: bool
     coupled: bool
+
+    @property
+    def odd_ops(self) -> int:
+        """Number of ops of outliers and their surroundings."""
+        return int(self.stretch.lengths[self.odd].sum())
+
+    @property
+    def usual(self) -> float:
+        """Mean number of ops of the other iterations."""
+        return float(self.stretch.lengths[~self.odd].mean())
+
+    def needed(self, outside: float) -> int:
+        """Return how many iterations suffice for a sample beside some ops outside of loops."""
+        always = (outside + self.odd_ops) / self.usual
+        return math.ceil(_shortest(self.period) + (1 / SHARE - 1) * always) + int(self.odd.sum())
 
 
 def plan(trace: Trace) -> tuple[SampledLoop, ...]:
@@ -104,13 +140,25 @@ def plan(trace: Trace) -> tuple[SampledLoop, ...]:
     chosen = _choose(trace)
     ops, looped = len(trace.ops), sum(each.stretch.ops for each in chosen)
     share = (SHARE * ops - (ops - looped)) / max(1, looped)
-    planned = [_spread(each, share, len(chosen)) for each in chosen]
-    if None in planned:
-        raise UnsteadyError(
-            f"{trace.name}: loops of many steady iterations must make {1 - SHARE / 2:.0%} of all ops, "
-            f"got {looped / ops:.0%}"
-        )
-    return tuple(each for each in planned if each is not None)
+    planned: list[SampledLoop] = []
+    for each in chosen:
+        loop = _spread(each, share, len(chosen))
+        if loop is None:
+            raise UnsteadyError(f"{trace.name}: {_too_short(each, ops, looped)}")
+        planned.append(loop)
+    return tuple(planned)
+
+
+def _too_short(loop: _Usable, ops: int, looped: int) -> str:
+    """Return why a loop has no room for strata, of a program with some ops, of which all loops together make some."""
+    if looped < (1 - SHARE / 2) * ops:
+        return f"loops of many steady iterations must make {1 - SHARE / 2:.0%} of all ops, got {looped / ops:.1%}"
+    stretch, outside = loop.stretch, ops - looped
+    needed = loop.needed(outside * stretch.ops / looped)
+    return (
+        f"loop {stretch.name} has {stretch.iterations:,} {stretch.unit}, a sample of a tenth needs {needed:,}, because "
+        f"ops outside of loops ({outside / ops:.1%} of all) and outliers ({loop.odd_ops / ops:.1%}) are replayed, too"
+    )
 
 
 def _choose(trace: Trace) -> list[_Usable]:
@@ -149,17 +197,25 @@ def _usable(trace: Trace, flow: Flow, stretch: Stretch) -> tuple[_Usable | None,
             f"messages, collective calls or requests are under way between all but {len(closed)} of the "
             f"{iterations} iterations of loop {name}"
         )
-    stretch = Stretch(name, stretch.bounds[:, closed])
+    whole = len(closed) > iterations
+    stretch = Stretch(name, stretch.bounds[:, closed], "iterations" if whole else "parts")
+    # What is before the first cut or after the last is simulated like the iterations next to it.
+    closed[[0, -1]] = 0, iterations
     period = period_of(trace, stretch)
     if stretch.iterations < _shortest(period):
+        of = "" if whole else f" ({iterations} iterations)"
         return None, (
-            f"loop {name} has {iterations} iterations and a period of {period}, a sample of a tenth needs "
-            f"{_shortest(period)}"
+            f"loop {name} has {stretch.iterations} {stretch.unit}{of} and a period of {period}, a sample of a tenth "
+            f"needs {_shortest(period)}"
         )
-    odd, why = odd_ones(trace, stretch, period, SHARE / 3)
+    outliers, why = odd_ones(trace, stretch, period, SHARE / 3)
     if why:
         return None, why
-    return _Usable(stretch, period, odd, keeps_together(trace, stretch), is_coupled(trace, stretch)), ""
+    odd = np.zeros(stretch.iterations, np.bool_)
+    for each in outliers.tolist():
+        odd[max(0, each - period) : each + period + 1] = True
+    together, coupled = keeps_together(trace, stretch), is_coupled(trace, stretch)
+    return _Usable(stretch, np.diff(closed), period, odd, together, coupled), ""
 
 
 def _warm(period: int) -> int:
@@ -173,9 +229,9 @@ def _shortest(period: int) -> int:
 
 
 def _spread(loop: _Usable, share: float, loops: int) -> SampledLoop | None:
-    """Place strata along a stretch; ``share`` is the share of its iterations that may be simulated."""
-    stretch, period = loop.stretch, loop.period
-    room = share * stretch.iterations / period - len(loop.odd) * (1 + 2 * period) / period
+    """Place strata along a stretch; ``share`` is the share of its ops that may be simulated."""
+    period = loop.period
+    room = (share * loop.stretch.ops - loop.odd_ops) / (loop.usual * period)
     least = _warm(period)
     most = (STRATA if loop.together else LONG_STRATA) // loops
     strata = max(FEWEST, min(most, int((room - 2 * least) / (4 * least))))
@@ -183,11 +239,10 @@ def _spread(loop: _Usable, share: float, loops: int) -> SampledLoop | None:
     measured = int((room - 2 * warm) / strata) - 2 * warm
     if measured < 1:
         return None
-    kept = np.zeros(stretch.iterations, np.bool_)
+    kept = loop.odd.copy()
     kept[: warm * period] = kept[-warm * period :] = True
-    for odd in loop.odd.tolist():
-        kept[max(0, odd - period) : odd + period + 1] = True
-    return SampledLoop(stretch, kept, tuple(_strata(kept, warm * period, measured * period, strata)), loop.coupled)
+    placed = tuple(_strata(kept, warm * period, measured * period, strata))
+    return SampledLoop(loop.stretch, kept, placed, loop.coupled, loop.widths)
 
 
 def _strata(kept: npt.NDArray[np.bool_], warm: int, measured: int, number: int) -> Iterator[Stratum]:

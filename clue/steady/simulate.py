@@ -35,7 +35,7 @@ class Part:
     Attributes:
         name: File and line of its statement.
         iterations: Number of its iterations.
-        simulated: Number of simulated ones.
+        simulated: Number of simulated ones, in all replays.
     """
 
     name: str
@@ -234,7 +234,7 @@ class Sample:
             for loop, of_loop in zip(self.loops, runs, strict=True)
         ]
         told = estimate(slopes)
-        result = self._whole(ends, runs, told, instances)
+        result = self._whole(ends, runs, told, factors)
         if told.half > WIDEST * result.makespan:
             raise UnsteadyError(
                 f"{self.source.said.name}: not steady: iteration times differ so much that the makespan would be known "
@@ -243,7 +243,7 @@ class Sample:
         return Steady(
             result,
             len(self.source.trace.ops) * instances,
-            tuple(Part(each.stretch.name, each.stretch.iterations, each.simulated) for each in self.loops),
+            tuple(Part(each.stretch.name, each.iterations, each.simulated) for each in self.loops),
             result.makespan - told.half,
             result.makespan + told.half,
         )
@@ -277,17 +277,51 @@ class Sample:
             found.extend(per_iteration(scaled, loop.stretch))
         return np.array(found)
 
+    def _missed(self, loop: SampledLoop, factors: Doubles) -> Doubles:
+        """Return how much more the iterations of a loop compute than the slopes say, seconds, shape (ranks, regions).
+
+        Ranks are those of all instances. Slopes are corrected alike (:attr:`clue.steady.estimate.Slopes.moved`).
+        """
+        ops, bursts = self.source.trace.ops, self.source.trace.bursts
+        counts = np.zeros(loop.stretch.iterations)
+        for each in loop.strata:
+            first, whole = each.first + each.warm, loop.stands_for(each)
+            counts[whole] += 1
+            counts[first : first + each.measured] -= len(whole) / each.measured
+        found = np.zeros(factors.shape)
+        for rank, ends in enumerate(loop.stretch.bounds):
+            rows = slice(ends[0], ends[-1])
+            missed = bursts[rows] * 1e-9 * np.repeat(counts, np.diff(ends))
+            found[rank :: self.ranks] = np.bincount(ops.region[rows], missed, factors.shape[1])
+        return found * factors
+
     def _whole(
-        self, ends: Result, runs: Sequence[Sequence[tuple[Result, Result]]], told: Estimate, instances: int
+        self, ends: Result, runs: Sequence[Sequence[tuple[Result, Result]]], told: Estimate, factors: Doubles
     ) -> Result:
-        """Return the figures of the whole program."""
-        figures = _figures(ends)
+        """Return the figures of the whole program; ``factors`` are seconds per CPU second, by rank and region."""
+        figures, regions = _figures(ends), dict(ends.compute_by_region)
         for loop, of_loop in zip(self.loops, runs, strict=True):
             for stratum, (short, long) in zip(loop.strata, of_loop, strict=True):
-                figures += (_figures(long) - _figures(short)) * (len(loop.stands_for(stratum)) / stratum.measured)
+                times = len(loop.stands_for(stratum)) / stratum.measured
+                figures += (_figures(long) - _figures(short)) * times
+                for region in regions:
+                    regions[region] += (long.compute_by_region[region] - short.compute_by_region[region]) * times
+            missed = self._missed(loop, factors)
+            figures[1] += missed.sum(axis=1)
+            for region, seconds in zip(self.source.said.regions, missed.sum(axis=0).tolist(), strict=True):
+                regions[region] += seconds
         finish, compute, communicate = figures
         makespan = ends.makespan + told.seconds
         finish *= makespan / finish.max()
+        # The correction assumes that all ranks of a node compute at once, so it may be too large.
+        compute = np.maximum(compute, 0.0)
+        regions = {region: max(seconds, 0.0) for region, seconds in regions.items()}
+        busy = compute + communicate
+        finish = np.minimum(np.maximum(finish, busy), makespan)
+        # An estimate without a correction may be shorter than a rank is busy.
+        fits = np.divide(finish, busy, out=np.ones_like(busy), where=busy > finish)
+        compute, communicate = fits * compute, fits * communicate
+        share = float(compute.sum()) / (sum(regions.values()) or 1.0)
         wait = np.maximum(finish - compute - communicate, 0.0)
         ranks = tuple(
             RankResult(each.rank, each.node, float(a + b + c), float(a), float(b), float(c))
@@ -297,18 +331,9 @@ class Sample:
             ends,
             makespan=max(each.finish for each in ranks),
             ranks=ranks,
-            ops=self.ops * instances,
-            compute_by_region=self._regions(ends, runs),
+            ops=self.ops * (len(factors) // self.ranks),
+            compute_by_region={region: seconds * share for region, seconds in regions.items()},
         )
-
-    def _regions(self, ends: Result, runs: Sequence[Sequence[tuple[Result, Result]]]) -> dict[str, float]:
-        seconds = dict(ends.compute_by_region)
-        for loop, of_loop in zip(self.loops, runs, strict=True):
-            for stratum, (short, long) in zip(loop.strata, of_loop, strict=True):
-                for region in seconds:
-                    more = long.compute_by_region[region] - short.compute_by_region[region]
-                    seconds[region] += more * len(loop.stands_for(stratum)) / stratum.measured
-        return seconds
 
 
 def _figures(result: Result) -> Doubles:

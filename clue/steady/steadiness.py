@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from clue.steady.cuts import scrambled
 from clue.steady.iterations import Stretch
-from clue.trace import COLLECTIVES, Op, Trace
+from clue.trace import COLLECTIVES, PROC_NULL, Op, Trace
+from clue.trace.columns import within
 
 #: Outliers, which are simulated: an iteration with more than ``_ODD`` times as much of something as its neighbours, if
 #: the excess is at least ``_MATTERS`` of the total. The excess of the remaining ones may be ``_TOLERATED`` of the
@@ -94,9 +95,26 @@ def _waits(trace: Trace, rank: int, rows: slice) -> npt.NDArray[np.int64]:
             pairs.append((rank, group[peer]))
         elif op in (Op.REDUCE, Op.GATHER, Op.GATHERV):
             pairs.append((group[peer], rank))
-        elif op in COLLECTIVES:
+        elif op in (Op.SCAN, Op.EXSCAN):
+            pairs += [(rank, lower) for lower in group[: group.index(rank)][-1:]]
+        elif op in COLLECTIVES and op != Op.NEIGHBOR:
             pairs += [(rank, group[0]), (group[0], rank)]
+    pairs += [(rank, communicators[comm].group[source]) for comm, source in _edges(trace, rank, rows)]
     return np.array(pairs)
+
+
+def _edges(trace: Trace, rank: int, rows: slice) -> Iterator[tuple[int, int]]:
+    """Yield communicator and source of each edge to a rank in neighbourhood collectives in these rows, once each."""
+    ops = trace.ops[rows]
+    calls = np.flatnonzero(ops.op == Op.NEIGHBOR)
+    begins = trace.head.extra_offsets[rank] + ops.extra[calls].astype(np.int64)
+    # n_out, dests, sizes, n_in, sources
+    into = begins + 1 + 2 * ops.extras[begins]
+    count = ops.extras[into]
+    sources = ops.extras[np.repeat(into + 1, count) + within(count)]
+    edges = np.repeat(ops.comm[calls], count).astype(np.int64) * trace.ranks + sources
+    for edge in np.unique(edges[sources != PROC_NULL]).tolist():
+        yield divmod(edge, trace.ranks)
 
 
 def _reach(froms: npt.NDArray[np.int64], tos: npt.NDArray[np.int64], ranks: int) -> bool:
@@ -120,7 +138,7 @@ def odd_ones(trace: Trace, stretch: Stretch, period: int, share: float) -> tuple
         share: Largest share of the iterations that outliers, with a period on either side, may make.
     """
     amounts = {
-        "calls": np.diff(stretch.bounds).sum(axis=0),
+        "calls": stretch.lengths,
         "bytes": sum(per_iteration(trace.ops.nbytes, stretch)),
         "computation": np.max(list(per_iteration(trace.bursts, stretch)), axis=0),
     }
@@ -138,7 +156,7 @@ def odd_ones(trace: Trace, stretch: Stretch, period: int, share: float) -> tuple
 
 def _odd_ones(stretch: Stretch, what: str) -> str:
     return (
-        f"of {stretch.iterations:,} iterations of loop {stretch.name} have more than {_ODD:g} times the {what} of "
+        f"of {stretch.iterations:,} {stretch.unit} of loop {stretch.name} have more than {_ODD:g} times the {what} of "
         "those around them"
     )
 

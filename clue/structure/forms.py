@@ -25,7 +25,7 @@ _MARGIN = 1
 
 
 class UndeterminedError(ValueError):
-    """Forms that fit all recordings disagree elsewhere, or a form is not an integer there.
+    """Forms that fit all recordings disagree elsewhere, or none of them is an integer there.
 
     Args:
         why: The reason.
@@ -95,10 +95,10 @@ class Sum:
 
 
 def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -> _Said:
-    """Return the common value of all forms.
+    """Return the common value of all forms that are integers there: the others are not the program's rule.
 
     Raises:
-        UndeterminedError: If they do not agree.
+        UndeterminedError: If these do not agree, or there are none.
     """
     results, errors = [], []
     for form in forms:

@@ -15,6 +15,7 @@ from clue.structure.sizes import is_sent, sums
 from clue.trace.columns import within
 from clue.trace.head import Communicator
 from clue.trace.ops import NO_REQUEST, Flag, Op
+from clue.units import count_of
 
 
 @dataclass(slots=True)
@@ -92,7 +93,7 @@ class Generator:
             try:
                 made.append(self._part(rules, iteration))
             except UndeterminedError as error:
-                target = f"size {self.size} on {self.ranks} ranks"
+                target = f"size {self.size} on {count_of(self.ranks)}"
                 why = f"must be determined by recordings at {target}, got forms that are not: {error}"
                 self.refusals.append(Refusal(self._name(rules), why))
                 self.undetermined.append((rules, error))

@@ -268,7 +268,10 @@ class Learner:
     def _learn(self) -> Structure:
         structure = Structure(self.sites, self.tables.nest)
         for site, often in self.tables.astray.items():
-            self._refuse(site, "", f"must be called once, or in a loop of the program, got {often} more calls")
+            more = count_of(often, "more call")
+            self._refuse(site, "", f"must be called once, or in a loop of the program, got {more}")
+        for part in self.tables.disordered:
+            self._refuse(part.site, part.call, "operations must be in one order in all calls, got several")
         ordered = sorted(
             self.tables.parts.items(), key=lambda item: self.tables.nest.key(self.tables.nest.paths[item[0].site])
         )

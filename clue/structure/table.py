@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from itertools import groupby
 
 import numpy as np
@@ -26,6 +27,8 @@ Integers = npt.NDArray[np.int64]
 _CONTINUED, _PICKLED = int(Flag.CONTINUED), int(Flag.PICKLED)
 #: Calls that mpi4py implements by messages along a hypercube, one step for each bit of the rank.
 _HYPERCUBE = frozenset({"reduce", "allreduce"})
+#: Position of the first part after the steps of a hypercube, which are sorted by their bits.
+_AFTER_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +74,15 @@ class Rows:
     """Rows of a part in all recordings.
 
     Attributes:
-        order: Earliest position of the part in its call.
+        order: Position of the part in its call; that of steps of a hypercube is 0.
+        after: The parts seen directly before it in a call.
         keys: Recording, rank and iterations of each run of rows.
         lengths: Number of rows of each run.
         firsts: First row of each run in its trace.
     """
 
-    order: int = 1 << 30
+    order: int = 0
+    after: dict[Part, None] = field(default_factory=dict)
     keys: list[tuple[int, ...]] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     firsts: list[int] = field(default_factory=list)
@@ -93,6 +98,7 @@ class Tables:
         parts: Rows by part.
         loops: Number of iterations seen of each loop, by recording, rank and iterations of the loops around.
         astray: By site, how often the program jumped back to it outside any loop.
+        disordered: For each site whose calls have their parts in several orders, one of these parts.
         classes: Classes of each recording's communicators.
         begun: For each recording and row, the number of requests that the row's rank began before.
         serial: For each recording, the number of requests that a rank began before the request of a given number.
@@ -104,6 +110,7 @@ class Tables:
     parts: dict[Part, Rows] = field(default_factory=dict)
     loops: dict[tuple[Step, ...], dict[tuple[int, ...], int]] = field(default_factory=dict)
     astray: dict[int, int] = field(default_factory=dict)
+    disordered: list[Part] = field(default_factory=list)
     classes: list[Mapping[int, Class]] = field(default_factory=list)
     begun: list[Integers] = field(default_factory=list)
     serial: list[Mapping[tuple[int, int], int]] = field(default_factory=list)
@@ -127,6 +134,7 @@ class Tables:
             tables._read(number, align)
         for loop in tables.shared:
             tables._share(loop)
+        tables._arrange()
         return tables
 
     def _read(self, number: int, align: bool) -> None:
@@ -169,6 +177,18 @@ class Tables:
             for rank in range(self.examples[number].ranks)
         }
 
+    def _arrange(self) -> None:
+        """Number the parts of each site so that all calls have them in this order, whichever of them a call lacks."""
+        sorters: dict[int, TopologicalSorter[Part]] = defaultdict(TopologicalSorter)
+        for part, rows in self.parts.items():
+            sorters[part.site].add(part, *rows.after)
+        for sorter in sorters.values():
+            try:
+                for position, part in enumerate(sorter.static_order(), _AFTER_STEPS):
+                    self.parts[part].order = 0 if part.cube else position
+            except CycleError as error:
+                self.disordered.append(error.args[1][0])
+
     def _count(self, place: tuple[int, int], site: int, where: tuple[int, ...]) -> None:
         for depth, loop in enumerate(self.nest.loops(site)):
             seen = self.loops.setdefault(loop, {})
@@ -183,31 +203,43 @@ class Tables:
             self._add_cube(place, site, where, begin, end)
             return
         seen: dict[int, int] = defaultdict(int)
+        before: tuple[Part, ...] = ()
         at = begin
         for kind, run in groupby(ops.op[begin:end].tolist()):
             length = sum(1 for _ in run)
-            self._put(Part(site, kind, seen[kind], name, region), at - begin, (*place, *where), at, length)
+            part = Part(site, kind, seen[kind], name, region)
+            self._put(part, before, (*place, *where), at, length)
             seen[kind] += 1
-            at += length
+            at, before = at + length, (part,)
 
     def _add_cube(self, place: tuple[int, int], site: int, where: tuple[int, ...], begin: int, end: int) -> None:
-        """Add the messages of a hypercube: messages with one partner form a step, numbered by the bit that differs."""
+        """Add the messages of a hypercube: messages with one partner form a step, numbered by the bit that differs.
+
+        Bits rise from step to step. Whatever follows, such as the message with the result for the root, is no step.
+        """
         trace = self.examples[place[0]].trace
-        ops, at = trace.ops, begin
+        ops, at, last = trace.ops, begin, -1
         name, region = trace.head.calls[ops.call[begin]], trace.head.regions[ops.region[begin]]
+        seen: dict[int, int] = defaultdict(int, {int(Op.SEND): 1, int(Op.RECV): 1})
+        before: tuple[Part, ...] = ()
         for (kind, peer), run in groupby(zip(ops.op[begin:end].tolist(), ops.peer[begin:end].tolist(), strict=True)):
-            length = sum(1 for _ in run)
+            length, bit = sum(1 for _ in run), -1
             if kind in (Op.SEND, Op.RECV):
                 group = trace.head.communicators[ops.comm[at]].group
                 bit = (peer ^ group.index(place[1])).bit_length() - 1
-                self._put(Part(site, kind, 0, name, region, True), 0, (*place, *where, bit), at, length)
+            if bit > last:
+                self._put(Part(site, kind, 0, name, region, True), (), (*place, *where, bit), at, length)
+                last = bit
             else:
-                self._put(Part(site, kind, 0, name, region), 1 << 20, (*place, *where), at, length)
+                part = Part(site, kind, seen[kind], name, region)
+                self._put(part, before, (*place, *where), at, length)
+                seen[kind] += 1
+                before = (part,)
             at += length
 
-    def _put(self, part: Part, order: int, key: tuple[int, ...], first: int, length: int) -> None:
+    def _put(self, part: Part, before: tuple[Part, ...], key: tuple[int, ...], first: int, length: int) -> None:
         rows = self.parts.setdefault(part, Rows())
-        rows.order = min(rows.order, order)
+        rows.after.update(dict.fromkeys(before))
         rows.keys.append(key)
         rows.firsts.append(first)
         rows.lengths.append(length)

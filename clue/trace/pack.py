@@ -31,6 +31,7 @@ from clue.trace.parts.reading import NAMED, RankPart, whole_parts
 from clue.trace.place import HEAD, IMPORTS
 from clue.trace.sites import MOST_FRAMES, MOST_SITES, Frame, Site, Sites
 from clue.trace.speed import best_of
+from clue.units import count_of
 
 #: Most names that fit into a 16-bit column of their numbers.
 _MOST_NAMES = 1 << 16
@@ -70,27 +71,33 @@ class _Names:
 
 
 class _Paths:
-    """Numbers for call paths, in order of appearance; paths beyond the limit count as unknown."""
+    """Numbers for call paths, in order of appearance; paths beyond a limit count as unknown."""
 
     def __init__(self) -> None:
         self._paths: dict[tuple[Frame, ...], int] = {(): 0}
         self._room = MOST_FRAMES
-        self.rows_without = 0
+        self._without: dict[str, int] = {}  # rows by the limit that their paths exceed
 
     def translate(self, sites: Sites, column: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
         """Return a rank's column of sites, translated to the numbers of the trace."""
         rows = np.bincount(column, minlength=len(sites))
         table = np.zeros(len(sites), dtype=np.uint16)
         for at in np.flatnonzero(rows).tolist():
-            number = self._number(tuple(sites.frames[each] for each in sites.paths[at]))
-            table[at] = number or 0
-            self.rows_without += 0 if number is not None else int(rows[at])
+            frames = tuple(sites.frames[each] for each in sites.paths[at])
+            if frames not in self._paths and (limit := self._limit(frames)):
+                self._without[limit] = self._without.get(limit, 0) + int(rows[at])
+            else:
+                table[at] = self._number(frames)
         return table[column]
 
-    def _number(self, frames: tuple[Frame, ...]) -> int | None:
+    def _limit(self, frames: tuple[Frame, ...]) -> str:
+        """Return the limit that a further path exceeds; ``""`` if it exceeds none."""
+        if len(self._paths) == MOST_SITES:
+            return f"a trace has at most {MOST_SITES - 1:,} call sites"
+        return f"call sites of a trace have at most {MOST_FRAMES:,} frames" if len(frames) > self._room else ""
+
+    def _number(self, frames: tuple[Frame, ...]) -> int:
         if frames not in self._paths:
-            if len(self._paths) == MOST_SITES or len(frames) > self._room:
-                return None
             self._room -= len(frames)
         return self._paths.setdefault(frames, len(self._paths))
 
@@ -99,10 +106,11 @@ class _Paths:
         return Sites.of(map(Site, self._paths))
 
     def notes(self) -> list[str]:
-        """Return a note on the number of ops without a call site because of the limit, if there are any."""
-        if not self.rows_without:
-            return []
-        return [f"{self.rows_without:,} ops have no call site: a trace tells at most {MOST_SITES - 1:,} apart"]
+        """Return a note for each limit that was exceeded, with the number of ops without a call site."""
+        return [
+            f"{count_of(rows, 'op')} {'has' if rows == 1 else 'have'} no call site: {limit}"
+            for limit, rows in self._without.items()
+        ]
 
 
 class _Agreement:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.uncertainty.noise import Sampling
+from clue.units import count_of
 
 #: Nominal coverage of an interval: from the 10th to the 90th percentile of samples.
 LEVEL = 0.8
@@ -80,7 +81,9 @@ class Sampled:
     def remarks(self) -> Iterator[str]:
         """Yield caveats of the interval."""
         if self.sampling.samples < FEW:
-            yield f"{self.sampling.samples} samples say little of an interval: {FEW} or more are better"
+            few = count_of(self.sampling.samples, "sample")
+            says = "says" if self.sampling.samples == 1 else "say"
+            yield f"{few} {says} little of an interval: {FEW} or more are better"
         if self.makespan < Spread.of(self.makespans).low:
             yield (
                 "the makespan without noise is below nine of ten samples: where bursts differ from rank to rank, all "

@@ -90,6 +90,14 @@ def test_a_portion_of_nothing_is_refused(left: int, unit: float, performance: fl
     assert portion(0, 0, 1) == 0
 
 
+@pytest.mark.parametrize(
+    ("unit", "performance"), [(1.0, float("nan")), (float("inf"), 1.0), (float("nan"), 1.0), (-1.0, 1.0)]
+)
+def test_of_nothing_any_portion_is_nothing(unit: float, performance: float) -> None:
+    """Of 0 units any processor gets 0, also where no share can be computed."""
+    assert portion(0, unit, performance) == 0
+
+
 @given(TOTALS, WORKERS, st.integers(1, 50))
 def test_all_work_is_handed_out(total: int, workers: int, least: int) -> None:
     """Each sequence adds up to the total, has no empty chunk, and never grows."""

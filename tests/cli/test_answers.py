@@ -37,6 +37,7 @@ def test_all_questions_are_answered(capsys: pytest.CaptureFixture[str]) -> None:
     assert "two and rented cost the same, 1,800 EUR, where runs keep two busy for 2.9% of its life; rented" in told
     assert "100 EUR more on two (1,800 EUR) gains nothing: the best of 1 steps is four instead for 100 EUR." in told
     assert "wrote answers.csv" in err
+    assert "only a header" not in err
     rows = list(csv.DictReader(StringIO(Path("answers.csv").read_text(encoding="utf-8"))))
     assert [row["question"] for row in rows] == [
         "cheapest that meets every deadline",
@@ -54,9 +55,10 @@ def test_all_questions_are_answered(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_not_asked_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """A comparison that asks none of these questions has none of their keys, and a CSV file with only a header."""
-    status, out, _ = run(capsys, "simulate", "which.yaml", "--json", "--answers", "none.csv")
+    """A comparison that asks none of these questions has none of their keys; a warning says that its CSV file has only a header."""
+    status, out, err = run(capsys, "simulate", "which.yaml", "--json", "--answers", "none.csv")
     assert status == 0
+    assert "clue: warning: none.csv: no answers, only a header: ask by a deadline" in err
     assert not {"cheapest_in_time", "next", "break_even"} & set(json.loads(out))
     assert len(Path("none.csv").read_text().splitlines()) == 1
 

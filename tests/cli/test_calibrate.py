@@ -99,6 +99,10 @@ WRONG = {
     "an output that is a folder": (("latency.txt", "-o", "."), "output must be a file, got a folder"),
     "an eager limit without a unit": (("latency.txt", "--eager-limit", "64"), "--eager-limit must be a size"),
     "a condition without a pattern": (("latency.txt", "--where", "nodes"), "COLUMN=PATTERN"),
+    "two conditions on a column": (
+        ("latency.txt", "--where", "a=b", "--where", "a=c"),
+        "--where must have the form COLUMN=PATTERN, each COLUMN once, got 'a=c'",
+    ),
     "conditions without files": (("--where", "a=b"), "must go with files"),
     "three hosts": (("--hosts", "a,b,c"), "two computers"),
     "no launcher": (("--mpiexec", "no-such-mpiexec"), "mpiexec must be a command"),
@@ -221,6 +225,16 @@ WRONG_PROCESSORS = {
     "a stated speed of an unknown kernel": (("--target", "fft=1e9"), "--target must be among"),
     "a stated speed that is none": (("--target", "dgemm=fast"), "--target dgemm must be a number of flop/s > 0"),
     "a stated speed without a kernel": (("--target", "1e9"), "--target must have the form KERNEL=SPEED"),
+    "two speeds of a kernel": (("--target", "core=1", "--target", "core=2"), "each KERNEL once, got 'core=2'"),
+    "two kernels of a region": (("--region", "a=core", "--region", "a=dgemm"), "each REGION once, got 'a=dgemm'"),
+    "two kernels of a region beside stated speeds": (
+        ("--target", "core=1", "--region", "a=core", "--region", "a=core"),
+        "each REGION once, got 'a=core'",
+    ),
+    "a time in which nothing is measured": (
+        ("--target", "core=1", "--reference", "there.yaml", "--time", "1"),
+        "--time must go without --target or without --reference, as nothing is measured, got both",
+    ),
     "stated speeds beside kernels": (("--target", "core=1", "--kernels", "core"), "must go without --target"),
     "an unknown kernel": (("--kernels", "fft"), "--kernels must be among"),
     "an unknown kernel of a region": (("--region", "a=fft"), "must be like one of"),

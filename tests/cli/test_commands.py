@@ -138,6 +138,20 @@ def test_inspect_shows_anything(subject: str, capsys: pytest.CaptureFixture[str]
     assert isinstance(json.loads(out), dict)
 
 
+def test_inspect_opens_the_trace_of_a_number_of_ranks(capsys: pytest.CaptureFixture[str]) -> None:
+    """A trace named by ``{ranks}`` is shown if it exists; if not, it is called missing, not yet to be recorded."""
+    Path("run.yaml").write_text('program: {trace: "pingpong-{ranks}.clue", ranks: 2}\nmachine: pair.yaml\n')
+    _, out, _ = run(capsys, "inspect", "run.yaml")
+    assert "pingpong-2.clue: a trace that does not exist" in " ".join(out.split()) and "recorded" not in out
+    document = json.loads(run(capsys, "inspect", "run.yaml", "--json")[1])
+    assert (Path(document["program"]["trace"]).name, document["ranks"]) == ("pingpong-2.clue", 2)
+    assert "trace" not in document
+    ping_pong().save("pingpong-2.clue")
+    assert run(capsys, "inspect", "pingpong-2.clue")[1] in run(capsys, "inspect", "run.yaml")[1]
+    alone = json.loads(run(capsys, "inspect", document["program"]["trace"], "--json")[1])
+    assert json.loads(run(capsys, "inspect", "run.yaml", "--json")[1])["trace"] == alone
+
+
 def test_inspect_says_which_calls_are_not_modelled(capsys: pytest.CaptureFixture[str]) -> None:
     """A call that is not modelled is listed with its name, its count and its time."""
     trace = TraceBuilder(1)

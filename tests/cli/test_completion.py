@@ -87,6 +87,8 @@ def test_shipped_names(monkeypatch: pytest.MonkeyPatch) -> None:
     assert complete("clue model best m.yaml --machine=kish", monkeypatch) == ["--machine=kishimoto"]
     assert complete("clue init --other two-", monkeypatch) == ["two-hosts"]
     assert complete("clue run wien", monkeypatch) == ["wien97"]
+    assert complete("clue serve wien", monkeypatch) == ["wien97"]
+    assert complete("clue forecast best pdgemm --machine kish", monkeypatch) == ["kishimoto"]
     assert set(complete("clue forecast time d", monkeypatch)) >= {"dgemm", "dtrsm"}
     assert not set(complete("clue validate ", monkeypatch)) & set(shipped("scenarios"))
 

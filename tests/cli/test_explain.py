@@ -66,3 +66,21 @@ def test_interrupted_explanation_leaves_the_ranking(
     captured = capsys.readouterr()
     assert json.loads(captured.out)["ranking"][0]["option"] == "two"
     assert "left out" in captured.err
+
+
+def test_interrupted_timelines_leave_the_ranking(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while the page's timelines are simulated keeps the whole ranking, and the page without them."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("clue.cli.simulate.tasks_of", interrupted)
+    line = ["simulate", "which.yaml", "--html", "r.html", "--explain", "--json"]
+    assert main(line) == INTERRUPTED
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert document["ranking"][0]["option"] == "two" and "explanation" not in document
+    assert "interrupted: the timelines and the explanation of the first place are left out" in captured.err
+    assert Path("r.html").exists()

@@ -141,6 +141,8 @@ def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], mon
         ("--plan", "extrapolate must have a program after --plan or --run, got none"),
         ("--plan no.py {size}", "no.py: program must exist, got no such file"),
         ("--plan x.py 100", "x.py: arguments must have {size} in the place of the problem's size, got 100"),
+        ("--plan x.py -- 100", "x.py: arguments must have {size} in the place of the problem's size, got -- 100"),
+        ("--plan -- x.py", "x.py: arguments must have {size} in the place of the problem's size, got none"),
         ("--plan x.py", "x.py: arguments must have {size} in the place of the problem's size, got none"),
         ("--run --traces y.clue x.py {size}", "y.clue: pattern must have {size} and {ranks} once"),
         ("--plan --admissible n=2 x.py {size}", "--admissible must be such as ranks=2^k, size=20*k, size=ranks*k"),
@@ -156,6 +158,14 @@ def test_bad_usage(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> 
     status, out, err = run(capsys, "extrapolate", "--size", "40", "--ranks", "8", *line.split())
     assert (status, out, len(err.splitlines())) == (2, "", 1)
     assert err.startswith(f"clue: {said}")
+
+
+def test_a_plan_is_shown_or_carried_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """``--plan`` and ``--run`` exclude each other."""
+    with pytest.raises(SystemExit) as caught:
+        main(["extrapolate", "--plan", "--run", "--size", "40", "--ranks", "8", "x.py", "{size}"])
+    assert caught.value.code == 2
+    assert "--run: not allowed with argument --plan" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -450,6 +460,15 @@ def test_what_needs_all_ops_says_so_of_a_program_that_is_too_long(
     name = option if "engine" in option else option.split(maxsplit=1)[0]
     assert (status, out) == (2, "")
     assert f"{name} must go with an expanded trace, got about 2,400 ops, whose loops are replayed" in said
+
+
+@pytest.mark.usefixtures("long")
+def test_repeats_have_no_effect_on_what_is_extrapolated(capsys: pytest.CaptureFixture[str]) -> None:
+    """``--repeats`` is refused as for other traces, also if only loops are replayed."""
+    Path("run.yaml").write_text(RUN.replace("pair", "many").replace("40", "50"))
+    status, out, said = run(capsys, "simulate", "run.yaml", "--repeats", "2")
+    assert (status, out) == (2, "")
+    assert "--repeats must go with a script to record, got traces only" in said
 
 
 @pytest.mark.usefixtures("long")

@@ -109,6 +109,7 @@ def test_grids_of_a_machine_without_a_speed_take_what_was_measured_here(capsys: 
         ("available --host 127.0.0.1:9", 1, "127.0.0.1:9: host must answer, got: "),
         ("benchmark dgemm nothing", 2, "routine must be one of .*, got 'nothing'"),
         ("benchmark dgemm --range x=1:2 --points 1", 2, "dgemm: sizes must be m, n, k, got x"),
+        ("benchmark dgemm --range m=1:2 --range m=1:3", 2, "--range must be given once for each size, got m, m"),
         ("benchmark absent:f", 1, "absent:f: routine must finish, got ModuleNotFoundError"),
         ("best dgemm --m 1 --machine i-cluster", 2, "routine must be pdgemm or pdtrsm, got dgemm"),
         ("best pdgemm --m 1 --machine i-cluster", 2, "pdgemm: sizes must be m, n, k, got m"),
@@ -224,3 +225,11 @@ def test_two_hosts_tell_their_load_and_their_network(tmp_path: Path, capsys: pyt
             grids = {(each["rows"], each["columns"]): each for each in asked(line, capsys)["candidates"]}
     assert set(grids) == {(1, 1), (1, 2), (2, 1)}
     assert grids[1, 1]["seconds"] == pytest.approx(512**3 * 4e-9, rel=0.01)
+
+
+def test_a_host_that_never_answered_leaves_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    """The host that answers is shown, a warning names the other, and the status is 1."""
+    assert main("forecast available --host localhost --host 127.0.0.1:9 --json".split()) == 1
+    captured = capsys.readouterr()
+    assert [each["host"] for each in json.loads(captured.out)["hosts"]] == [platform.node()]
+    assert captured.err.startswith("clue: warning: 127.0.0.1:9: host must answer, got: ")

@@ -113,6 +113,7 @@ def test_every_question_is_an_option(capsys: pytest.CaptureFixture[str]) -> None
         ("--other none.yaml", "init: --other none.yaml: machine must be a file that exists"),
         ("--args 'x", "init: --args must be words in shell syntax"),
         ("--budget 9EUR", "init: --budget must go with --price, got none"),
+        ("--price 100EUR --budget 1000USD", "init: --budget must be in EUR, as the price is, got '1000USD'"),
     ],
 )  # fmt: skip
 def test_a_bad_option_is_named(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clue.cli import main
-from tests.extrapolation.families import STEPS, saved
+from tests.extrapolation.families import STEPS, ring, saved
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +36,18 @@ def test_what_recordings_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert found[at, "main", "bytes"] == [STEPS * 8 * 16]
     assert len(lines) == 2 * len({(line["callpath"], line["metric"]) for line in lines})
     assert "Extra-P asks for 5 values of size, and got 2 (8, 16)" in capsys.readouterr().err
+
+
+def test_each_repeat_has_its_own_time() -> None:
+    """By hand: 3 bursts of 8² / 2 = 32 times 1.0, 1.2 and 1.4 ms, not the medians that represent all three."""
+    for repeat, seconds in enumerate((1.0e-3, 1.2e-3, 1.4e-3), 1):
+        ring(8, 2, seconds).save(Path(f"ring-8-2-{repeat}.clue"))
+    (line,) = (
+        line
+        for line in converted("ring-{size}-{ranks}-{repeat}.clue")
+        if (line["callpath"], line["metric"]) == ("main", "time")
+    )
+    assert line["value"] == pytest.approx([0.096, 0.1152, 0.1344])
 
 
 def test_run_times_of_a_table() -> None:

@@ -178,6 +178,7 @@ def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str])
         ("model fit runs.csv -o m.yaml --limit slow=1GB --memory x", '--memory must be bytes and a term in n and P'),
         ("model predict hpl.yaml --size 9", "--use must state which processors to use (slow, fast), got none"),
         ("model predict hpl.yaml --size 9 --use gpu=1", "processors must be of a kind that was fitted (slow, fast)"),
+        ("model predict hpl.yaml --size 9 --use slow=1 --use slow=2", "--use must be a kind of processor, once"),
         ("model predict hpl.yaml --size 9 --use slow=0", "--use must be a number of processors, optionally x and"),
         ("model predict hpl.yaml --size 9 --use slow=2x9",
          "slow: processes per processor must be among those fitted (1, 2, 3, 4), got 9"),
@@ -315,6 +316,24 @@ def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
         "--replay must match a trace with a number of ranks that processors can have, got none by none-{size}-{ranks}"
         in err
     )
+
+
+def test_sizes_are_named_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    """A size of seven digits names its trace, and is shown with all of them, as are the ends of the domain."""
+    run(capsys, FIT)
+    built = TraceBuilder(4)
+    for rank in range(4):
+        built[rank].compute(2.0)
+    built.build().save("lu-1234567-4.clue")
+    line = "model best hpl.yaml --machine box.yaml --size 1234567 --replay lu-{size}-{ranks}.clue"
+    status, out, err = run(capsys, line)
+    text = " ".join(out.split())
+    assert status == 0, err
+    assert "hpl on box, size 1234567" in text
+    assert "n must be 400 to 6400 to be inside what was fitted, got 1234567" in text
+    lines = [f"{n},{n * 1e-6}" for n in (1_000_001, 2_000_002, 3_000_003, 4_000_004)]
+    Path("t.csv").write_text("size,measured\n" + "\n".join(lines) + "\n")
+    assert "n 1000001 to 4000004" in " ".join(run(capsys, "model fit t.csv -o t.yaml --form nt")[1].split())
 
 
 def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFixture[str]) -> None:

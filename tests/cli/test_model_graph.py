@@ -80,6 +80,10 @@ def test_a_composed_model(folder: Path, capsys: pytest.CaptureFixture[str], how:
         (["ring-{size}-{ranks}.clue"], "--machine must name the machine of the models, got none"),
         (["ring-{size}-{ranks}.clue", "--machine", "pempis-het", "--size", "5"], "--size and --ranks must go together"),
         (["none-{size}-{ranks}.clue", "--machine", "pempis-het"], "recordings must exist, got none"),
+        (
+            ["ring-{size}-{ranks}.clue", "--machine", "pempis-het", "-o", "x.yaml", "--dot", "./x.yaml"],
+            "x.yaml: files must differ, got one for -o and --dot",
+        ),
         (["old.clue"], "trace must have call sites, got none: record it again"),
     ],
 )

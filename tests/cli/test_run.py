@@ -161,6 +161,7 @@ def test_a_virtual_clock_makes_sleeping_free(capfd: pytest.CaptureFixture[str]) 
         (["prog.py"], "prog.py: -n must be given before a program, got none"),
         (["-n", "2", "prog.py"], "prog.py: --machine must be given before a program, got none"),
         (["-n", "2", "--machine", "four.yaml", "no.py"], "no.py: program must exist, got no such file"),
+        (["-n", "2", "--machine", "four.yaml", "--", "no.py"], "no.py: program must exist, got no such file"),
         (["-n", "2", "--machine", "four.yaml", "-m"], "-m must be followed by a module or code, got nothing"),
         (["run.yaml", "other.yaml"], "run must have one configuration, or a program that ends in .py"),
         (["run.yaml", "--placement", "around"], "placement must be block, cyclic, block:2 or node indices"),

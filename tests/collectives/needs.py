@@ -102,8 +102,16 @@ FRUGAL = {
     *(
         (name, algorithm)
         for name in ("alltoall", "alltoallv")
-        for algorithm in ("linear", "scattered", "pairwise", "pairwise_sendrecv_replace", "in_place")
+        for algorithm in (
+            "linear",
+            "scattered",
+            "pairwise",
+            "pairwise_shifted",
+            "pairwise_sendrecv_replace",
+            "in_place",
+        )
     ),
+    ("allgatherv", "pipelined_ring"),
 }
 
 

@@ -162,8 +162,8 @@ DECISIONS = {
 #: segmented ring (allreduce: 5) a ring, and linear_sync of alltoall (4) linear; between two ranks, all are two_proc.
 NUMBERS = {
     "allreduce": "linear nonoverlapping recursive_doubling ring ring rabenseifner",
-    "alltoall": "linear pairwise bruck linear pairwise",
-    "alltoallv": "linear pairwise",
+    "alltoall": "linear pairwise_shifted bruck linear pairwise_shifted",
+    "alltoallv": "linear pairwise_shifted",
     "barrier": "linear double_ring recursive_doubling dissemination two_proc binomial",
     "bcast": "linear chain chain split_binary binary binomial_doubling knomial scatter_doubling_allgather",
     "reduce": "linear chain chain binary binomial in_order_binary rabenseifner",

@@ -104,10 +104,14 @@ def test_combined_bytes_were_received(name: str, algorithm: str, data: st.DataOb
 @pytest.mark.parametrize(("name", "algorithm"), [pair for pair in EVERY if pair[0] != "barrier"])
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 33])
 def test_algorithms_survive_zero_bytes(name: str, algorithm: str, size: int) -> None:
-    """Without data, sends and receives of the algorithms still match, and ``lower`` returns no rounds."""
+    """Without data, sends and receives of the algorithms still match, and ``lower`` returns no rounds.
+
+    MPICH's alltoallv in place sends empty messages to all others.
+    """
     collective = regular(name, size, 0)
     execute(schedules(collective, algorithm))
-    assert all(lower(collective, rank, algorithm) == () for rank in range(size))
+    messages = size - 1 if (name, algorithm) == ("alltoallv", "pairwise_sendrecv_replace") else 0
+    assert all(len(lower(collective, rank, algorithm)) == messages for rank in range(size))
 
 
 @pytest.mark.parametrize(("name", "algorithm"), EVERY)

@@ -70,6 +70,7 @@ ROUNDS: dict[tuple[str, str], Callable[[int], int]] = {
     ("allgather", "neighbor_exchange"): lambda p: p - 1 if p % 2 else p // 2,
     ("alltoall", "bruck"): log2_up,
     ("alltoall", "pairwise"): lambda p: p - 1,
+    ("alltoall", "pairwise_shifted"): lambda p: p - 1,
     ("alltoall", "linear"): lambda p: min(1, p - 1),
     ("alltoall", "pairwise_sendrecv_replace"): lambda p: p - 1,
     ("alltoall", "in_place"): lambda p: p - 1,
@@ -130,6 +131,7 @@ TIMES: dict[tuple[str, str], Callable[[int, int], float]] = {
     ("allgather", "neighbor_exchange"): lambda p, n: p // 2 * A + (p - 1) * n / p * B,
     ("alltoall", "bruck"): lambda p, n: log2_down(p) * (A + n / 2 * B),
     ("alltoall", "pairwise"): lambda p, n: (p - 1) * (A + n / p * B),
+    ("alltoall", "pairwise_shifted"): lambda p, n: (p - 1) * (A + n / p * B),
     ("alltoall", "linear"): lambda p, n: (p - 1) * (A + n / p * B),
     ("alltoall", "pairwise_sendrecv_replace"): lambda p, n: (2 * p - 3) * (A + n / p * B),
     ("alltoall", "in_place"): lambda p, n: (p - 1) * (A + n / p * B),
@@ -164,6 +166,7 @@ def test_times_of_powers_of_two(name: str, algorithm: str, size: int) -> None:
         ("allgather", "bruck"),
         ("allgather", "ring"),
         ("alltoall", "pairwise"),
+        ("alltoall", "pairwise_shifted"),
         ("reduce_scatter", "pairwise"),
         ("reduce_scatter", "ring"),
     ],
@@ -175,6 +178,14 @@ def test_times_of_any_number_of_ranks(name: str, algorithm: str, size: int) -> N
     if algorithm in {"dissemination", "bruck"}:
         expected += (log2_up(size) - log2_down(size)) * A
     assert execute(schedules(regular(name, size, block), algorithm), COST).makespan == expected
+
+
+def test_a_long_block_is_on_its_way_in_several_places_of_a_ring() -> None:
+    """1 MiB of one of 8 ranks passes 7 hops in 32 pieces of 32 KiB: 38 steps of a piece, not 7 of the whole."""
+    blocks = (1 << 20, *[0] * 7)
+    pieces = execute(schedules(Collective("allgatherv", 8, blocks), "pipelined_ring"), COST)
+    assert pieces.makespan == 38 * (A + (1 << 15) * B)
+    assert execute(schedules(Collective("allgatherv", 8, blocks), "ring"), COST).makespan == 7 * (A + (1 << 20) * B)
 
 
 def test_fold_adds_a_hand_over_and_a_result() -> None:

@@ -100,3 +100,58 @@ def test_null_blocks_of_a_total_exchange_are_not_sent() -> None:
         assert lower(collective, 0, algorithm) == (Round(((2, 7),)),)
         assert lower(collective, 1, algorithm) == ()
         assert lower(collective, 2, algorithm) == (Round((), (0,)),)
+
+
+def test_a_pipelined_ring_sends_pieces_and_skips_empty_blocks() -> None:
+    """Blocks of 70,000, 0 and 10 B: a rank passes on one piece a step; an empty block is a step without a message."""
+    collective = Collective("allgatherv", 3, (70_000, 0, 10), manner=Manner(element=1))
+    whole, rest = 32_768, 70_000 - 2 * 32_768
+    assert lower(collective, 0, "pipelined_ring") == (
+        Round(((1, whole),), (2,)), Round(((1, whole),)), Round(((1, rest),)), Round(((1, 10),))
+    )  # fmt: skip
+    assert lower(collective, 1, "pipelined_ring") == (
+        Round((), (0,)), Round(((2, whole),), (0,)), Round(((2, whole),), (0,)), Round(((2, rest),), (0,))
+    )  # fmt: skip
+    assert lower(collective, 2, "pipelined_ring") == (Round(((0, 10),)), *[Round((), (1,))] * 3)
+
+
+def test_pieces_of_a_pipelined_ring() -> None:
+    """Pieces are whole elements, at least one; blocks up to 32 KiB are whole; nonblocking calls do not cut equal ones.
+
+    Of 128 MiB there are 1,024 pieces.
+    """
+
+    def sent(sizes: tuple[int, ...], **how: bool | int) -> list[int]:
+        rounds = lower(Collective("allgatherv", len(sizes), sizes, manner=Manner(**how)), 0, "pipelined_ring")  # type: ignore[arg-type]
+        return [nbytes for each in rounds for _, nbytes in each.sends]
+
+    assert sent((90_000, 0), element=12) == [32_760, 32_760, 24_480]
+    assert sent((90_000, 0), element=40_000) == [40_000, 40_000, 10_000]
+    assert sent((32_768, 0)) == [32_768]
+    assert sent((40_000, 40_000)) == [32_768, 7_232]
+    assert sent((40_000, 40_000), nonblocking=True) == [40_000]
+    assert sent((1 << 27, 0)) == [1 << 17] * 1024
+
+
+def test_linear_total_exchanges_have_the_order_of_open_mpi() -> None:
+    """Rank 1 of 4: a blocking alltoall sends to those before it; all other calls go through the ranks from 0."""
+    mine = ((0, 8), (2, 8), (3, 8))
+    assert lower(regular("alltoall", 4, 8), 1, "linear") == (Round((mine[0], mine[2], mine[1]), (2, 3, 0)),)
+    nonblocking = Collective("alltoall", 4, (8,) * 4, manner=Manner(nonblocking=True))
+    assert lower(nonblocking, 1, "linear") == (Round(mine, (0, 2, 3)),)
+    assert lower(Collective("alltoallv", 4, (8,) * 16), 1, "linear") == (Round(mine, (0, 2, 3)),)
+    assert lower(regular("allgather", 4, 8), 1, "linear") == (Round(mine, (0, 2, 3)),)
+
+
+def test_pairwise_exchanges_of_open_mpi_are_shifted() -> None:
+    """Rank 1 of 4 sends to 2, 3, 0 and receives from 0, 3, 2; MPICH's partners differ in bits: 0, 3, 2."""
+    shifted = [(each.sends[0][0], each.receives[0]) for each in lower(regular("alltoall", 4, 8), 1, "pairwise_shifted")]
+    assert shifted == [(2, 0), (3, 3), (0, 2)]
+    assert [each.receives for each in lower(regular("alltoall", 4, 8), 1, "pairwise")] == [(0,), (3,), (2,)]
+
+
+def test_a_total_exchange_in_place_without_data_sends_empty_messages() -> None:
+    """A rank does not know whether the others have data, so MPICH exchanges with all; other algorithms send nothing."""
+    nothing = Collective("alltoallv", 3, (0,) * 9)
+    assert lower(nothing, 2, "pairwise_sendrecv_replace") == (Round(((0, 0),), (0,)), Round(((1, 0),), (1,)))
+    assert lower(nothing, 2, "scattered") == ()

@@ -193,6 +193,50 @@ def test_a_part_laid_over_a_machine_takes_the_place_of_what_it_stands_for(parts:
     assert machine.network.between_nodes.transmission_delay(0) == pytest.approx(2e-6)
 
 
+def test_a_key_beside_a_part_that_is_laid_over_a_machine_goes_before_the_part_alone(parts: Path) -> None:
+    """The link is the part's, with the eager limit that is stated beside it, and nothing of the machine's own link."""
+    (parts / "prog.py").write_text("")
+    (parts / "pair.yaml").write_text(
+        "nodes: [{type: host}]\nnode_types: {host: {processors: 3}}\n"
+        "network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us}}\n"
+    )
+    scenario = load(
+        parts,
+        "workloads: {w: {program: {script: prog.py}}}\n"
+        "options: {A: {machine: pair.yaml, with: {network: {part: wire.yaml, between_nodes: {eager_limit: 64 KB}}}}}\n",
+    )
+    link = scenario.options[0].machine.network.between_nodes
+    assert link.transmission_delay(0) == pytest.approx(2e-6) and link.eager_limit == 64000
+
+
+def test_keys_left_empty_beside_a_part_leave_it_whole(parts: Path) -> None:
+    """A key without a value, as where all below it is commented out, counts as left out."""
+    text = changed(MACHINE, "sockets: 2", "sockets: 2, processors: ")
+    (parts / "made.yaml").write_text(text + "  between_nodes:\n    # eager_limit: 64 KB\n")
+    machine = load_machine(parts / "made.yaml")
+    assert machine.nodes[0].processors == 16
+    assert machine.network.between_nodes.transmission_delay(0) == pytest.approx(2e-6)
+
+
+def test_parts_take_the_place_of_those_of_a_machine_in_generated_options(parts: Path) -> None:
+    """A generated network is the part's link, not that of the machine that it starts from; cores likewise."""
+    (parts / "prog.py").write_text("")
+    (parts / "pair.yaml").write_text(
+        "nodes: [{type: host}]\nnode_types: {host: {processors: 3, price: 900 EUR}}\n"
+        "network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us}}\n"
+    )
+    scenario = load(
+        parts,
+        "budget: 9000 EUR\nworkloads: {w: {program: {script: prog.py}}}\n"
+        "generate: {nodes: [1], node_types: {host: {machine: pair.yaml, price: 900 EUR}}, "
+        "processors: {nine: {processor: nine.yaml, price: 0 EUR}}, "
+        "networks: {wire: {machine: pair.yaml, part: wire.yaml, price_per_node: 80 EUR}}}\n",
+    )
+    machine = scenario.options[0].machine
+    assert machine.processors == 8
+    assert machine.network.between_nodes.transmission_delay(0) == pytest.approx(2e-6)
+
+
 def test_generated_options_are_made_of_parts(parts: Path) -> None:
     """Node types and networks of generated options may refer to parts."""
     (parts / "prog.py").write_text("")

@@ -222,6 +222,16 @@ def test_points_stay_relative_to_options_that_are_not_listed() -> None:
     assert explanations[0] == explanations[1]
 
 
+@pytest.mark.parametrize(("processors", "domains"), [(2, 2), (4, 2), (6, 3)])
+def test_the_link_across_domains_is_varied_on_nodes_of_any_size(processors: int, domains: int) -> None:
+    """The link between a node's domains is a parameter, though its first two ranks may share a domain."""
+    on = machine(2, processors=processors, domains=domains)
+    across = replace(LINK, receive_delay=0.5)
+    option = Option("sockets", replace(on, network=replace(on.network, across_domains=across)), Money(1.0, "EUR"))
+    names = {each.name for each in shared_parameters([option], [{"": False}])}
+    assert "network.across_domains.receive_delay" in names
+
+
 def test_text_says_what_alters_the_first_place() -> None:
     """The text states the verdict and the leads."""
     file = StringIO()

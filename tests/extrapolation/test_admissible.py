@@ -96,6 +96,8 @@ def test_a_target_that_is_not_taken() -> None:
     takes.check(160, 16)
     with pytest.raises(UsageError, match=r"ranks=2\^k and size=20\*k must hold at the target, got 90 on 6"):
         takes.check(90, 6)
+    with pytest.raises(UsageError, match=r"size=20\*k must hold at the target, got 64 on 1 rank$"):
+        takes.check(64, 1)
 
 
 def test_what_is_learned_of_a_refusal_by_hand() -> None:
@@ -121,10 +123,11 @@ def test_what_follows_no_custom_is_left_out_alone() -> None:
     assert demands(target, [Wanted(62, 5)], [*taken, Wanted(30, 4), Wanted(1, 64)]) == (Other(62, 5),)
     more = [Wanted(64, 16), Wanted(64, 12), Wanted(1, 24), Wanted(60, 2), Wanted(1, 64)]
     assert demands(target, [Wanted(64, 8)], [*taken, *more]) == (Other(ranks=8),)
-    assert [str(each) for each in (Other(60), Other(None, 8), Other(64, 5))] == [
+    assert [str(each) for each in (Other(60), Other(None, 8), Other(64, 5), Other(64, 1))] == [
         "other than size 60",
         "other than 8 ranks",
         "other than size 64 on 5 ranks",
+        "other than size 64 on 1 rank",
     ]
 
 

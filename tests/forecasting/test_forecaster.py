@@ -217,6 +217,25 @@ def test_a_host_tells_what_it_has_measured_and_its_load(two: tuple[Forecaster, S
     assert [line.split(" ", 1)[1] for line in log] == ["GET /routines/dgemm 200", "GET /availability 200"]
 
 
+def test_what_another_host_has_measured_since_is_fetched(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """A routine measured again, three times as slow, counts from 120 s after it was fetched; 0.25 s before that."""
+    forecaster, server, log = two
+    clock = Clock()
+    forecaster.figures.clock = clock
+    name = f"127.0.0.1:{server.port}"
+    assert forecaster.need("dgemm", CUBE, name)[0].seconds == pytest.approx(0.25, rel=1e-3)
+    server.forecaster.store.keep(replace(dgemm("there", 6e-9), measured=dgemm("there", 6e-9).measured + 1))
+    clock.now += 119
+    assert forecaster.need("dgemm", CUBE, name)[0].seconds == pytest.approx(0.25, rel=1e-3)
+    clock.now += 2
+    assert forecaster.need("dgemm", CUBE, name)[0].seconds == pytest.approx(0.75, rel=1e-3)
+    assert len(log) == 2
+    server.shutdown()
+    server.server_close()
+    clock.now += 130
+    assert forecaster.need("dgemm", CUBE, name)[0].seconds == pytest.approx(0.75, rel=1e-3)
+
+
 def test_a_host_that_has_gone_is_answered_by_its_last_figures(two: tuple[Forecaster, Server, list[str]]) -> None:
     """A host that no longer answers is forecast from its last figures with a warning; a new one is an error."""
     forecaster, server, _ = two

@@ -111,7 +111,7 @@ CASES = [
     (
         computing().build(),
         machine(1, speeds={"solve": 1e9}),
-        "hand-made: speed of region solve needs a program that declares its operations there (virtual_layer.region "
+        "hand-made: speed of region solve needs a trace with operations declared there (virtual_layer.region "
         "with flops=); the performance factor is used instead",
     ),
     (

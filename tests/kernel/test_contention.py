@@ -155,9 +155,14 @@ def test_more_communications_than_stated_are_told() -> None:
 
 
 def test_a_machine_without_contention_says_so() -> None:
-    """On more than two nodes without contention, a warning says that none is stated."""
-    result = simulate(two_pairs(0.0).build(), machine(4))
-    assert any("no contention is stated" in warning for warning in result.warnings)
+    """On several nodes without contention, a warning says that none is stated, unless there are only two ranks."""
+
+    def said(ranks: int, placement: list[int]) -> bool:
+        warnings = simulate(TraceBuilder(ranks).build(), machine(4), placement).warnings
+        return any("no contention is stated" in warning for warning in warnings)
+
+    assert said(4, [0, 1, 2, 3]) and said(4, [0, 0, 1, 1])
+    assert not said(2, [0, 1]) and not said(4, [0, 0, 0, 0])
 
 
 @pytest.mark.parametrize("engine", ["reference", "auto"])

@@ -965,11 +965,11 @@ def test_algorithms_that_cannot_be_followed_are_said() -> None:
     def nothing() -> Script:
         yield from ()
 
-    def warnings(*algorithms: str) -> list[str]:
+    def warnings(*algorithms: str, of: str = "gatherv") -> list[str]:
         base = machine(1)
         choice = AlgorithmChoice(tuple(zip((4000, float("inf"))[-len(algorithms) :], algorithms, strict=True)))
-        on = replace(base, network=replace(base.network, collectives={"gatherv": choice}))
-        return [text for text in run(nothing(), on=on).result.warnings if "gatherv" in text]
+        on = replace(base, network=replace(base.network, collectives={of: choice}))
+        return [text for text in run(nothing(), on=on).result.warnings if of in text]
 
     assert warnings("linear") == warnings("linear_sync") == []
     assert [text.partition(": ")[2] for text in warnings("linear_sync", "linear")] == [
@@ -978,3 +978,7 @@ def test_algorithms_that_cannot_be_followed_are_said() -> None:
     assert [text.partition(": ")[2] for text in warnings("binomial")] == [
         "gatherv is linear in live runs, not binomial"
     ]
+    assert [text.partition(": ")[2] for text in warnings("linear", "pairwise", of="alltoallv")] == [
+        "in live runs the blocks of the rank that calls first decide the algorithm of alltoallv"
+    ]
+    assert warnings("linear", of="alltoallv") == []

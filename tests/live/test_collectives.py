@@ -205,9 +205,26 @@ def test_objects(live: Live, ranks: int) -> None:
     )
 
 
+def test_a_total_exchange_in_place_with_a_rank_without_data(live: Live) -> None:
+    """Ranks 0 and 1 exchange their ranks in place; rank 2 has no data, and waits for nobody."""
+    check(
+        live,
+        """
+        counts = [[0, 1, 0], [1, 0, 0], [0, 0, 0]][rank]
+        data = np.full(1, rank, "i")
+        comm.Alltoallv(MPI.IN_PLACE, [data, counts, [0, 0, 0], MPI.INT])
+        assert data[0] == (1 - rank if rank < 2 else 2)
+        """,
+        3,
+    )
+
+
 @RANKS
 def test_neighbourhoods(live: Live, ranks: int) -> None:
-    """The ends of a line have one neighbour; on a distributed graph edges keep their order."""
+    """The ends of a line have one neighbour; on a distributed graph edges keep their order.
+
+    In a circle of one or two ranks both neighbours are one rank: what it sends down comes from above.
+    """
     check(
         live,
         """
@@ -222,6 +239,14 @@ def test_neighbourhoods(live: Live, ranks: int) -> None:
         request.Wait()
         assert list(found) == [10 * left, 10 * left + 1]
         assert ring.neighbor_alltoall(["a", "b"]) == ["a", "b"]
+        for extent in {1, min(size, 2)}:
+            circle = comm.Create_cart([extent], periods=[True])
+            if circle != MPI.COMM_NULL:
+                other = (rank + 1) % extent
+                found = np.zeros(2, "i")
+                circle.Neighbor_alltoall(np.array([10 * rank, 10 * rank + 1], "i"), found)
+                assert list(found) == [10 * other + 1, 10 * other], (extent, found)
+                assert circle.neighbor_alltoall([(rank, "down"), (rank, "up")]) == [(other, "up"), (other, "down")]
         """,
         ranks,
     )

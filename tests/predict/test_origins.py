@@ -49,6 +49,14 @@ def test_other_arguments_are_told() -> None:
     assert not ranked({n: ("halo.py", ("--grid", str(n))) for n in (1, 2, 4)})
 
 
+def test_an_argument_that_stays_the_same_is_no_difference() -> None:
+    """Four iterations on any number of ranks are equal arguments; a grid of the number of ranks beside them is, too."""
+    assert not ranked(dict.fromkeys((1, 2, 4), ("halo.py", ("--iterations", "4"))))
+    assert not ranked({n: ("halo.py", ("--iterations", "4", "--grid", str(n))) for n in (1, 2, 4)})
+    (said,) = ranked({1: ("halo.py", ("4", "800")), 2: ("halo.py", ("4", "200")), 4: ("halo.py", ("4", "800"))})
+    assert "(4 800 on 1, 4; 4 200 on 2)" in said
+
+
 def test_what_was_not_recorded_has_no_origin() -> None:
     """Converted traces carry the names of their files, which differ."""
     assert not ranked({n: (f"halo-{n}.goal", ()) for n in (1, 2, 4)}, mpi="")

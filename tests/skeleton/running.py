@@ -64,10 +64,12 @@ def written(trace: Trace, folder: Path) -> Path:
 
 
 def compiled(trace: Trace, folder: Path) -> Path:
-    """Write the program in C, compile it without a warning, and return the executable."""
+    """Write the program in C, compile it without a warning, and return it; it checks bounds of arrays."""
     source, program = folder / "skeleton.c", folder / "skeleton"
     source.write_text(c_program(statements_of(trace), about(trace, file=source.name)))
-    command = [str(mpicc()), "-O2", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program)]
+    warnings = ("-Wall", "-Wextra", "-Werror")
+    checks = ("-fsanitize=bounds", "-fsanitize-undefined-trap-on-error")
+    command = [str(mpicc()), "-O2", *warnings, *checks, str(source), "-o", str(program)]
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
     return program
 

@@ -75,6 +75,19 @@ def test_lists_of_sizes_are_averaged_entry_by_entry() -> None:
     assert ops.extras.tolist() == [105, 305, 105, 305, 210, 90, 210, 90]
 
 
+def test_entries_of_zero_stay_zero_and_lose_no_bytes() -> None:
+    """Lists of 2,000 and 2,100 B with an entry of 0 and 100 B keep 4,100 B in total, and the empty entry."""
+    built = TraceBuilder(2)
+    for first in (0, 100):
+        built[0].collective(Op.ALLTOALLV, extras=(first, 1000))
+        built[1].collective(Op.ALLTOALLV, extras=(1000, 0))
+    parameters = Parameters.of(Events.of(built.build()))
+    clusters = Clusters.at(parameters, 0.1)
+    assert len(set(clusters.of.tolist())) == 1
+    ops = parameters.sizes.written(parameters.events.trace.ops, clusters.nbytes)
+    assert ops.extras.tolist() == [0, 1000, 100, 1000, 1000, 0, 1000, 0]
+
+
 def test_sizes_of_reductions_stay_whole_elements() -> None:
     """Sizes of reductions are whole elements: the mean of 3 and 4 elements of 1,000 B is 4; 0.3 elements become one."""
     built = TraceBuilder(2)

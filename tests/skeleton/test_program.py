@@ -192,6 +192,22 @@ def neighbours(built: TraceBuilder) -> None:
             own.wait(request, other)
 
 
+@case(1)
+def torus(built: TraceBuilder) -> None:
+    """A neighbourhood collective of a rank with many edges to itself, as on a periodic grid of one place."""
+    for own in built:
+        own.collective(Op.NEIGHBOR, extras=(*(32, *(0,) * 32), *(8,) * 32, *(32, *(0,) * 32)))
+
+
+@case(2)
+def naps(built: TraceBuilder) -> None:
+    """Ranks sleep for a time that is a rule, and for one that is a case, of the rank; both sleep equally long."""
+    for rank, own in enumerate(built):
+        own.add(Op.SLEEP, nbytes=1_000_000 * (1 + rank))
+        own.add(Op.SLEEP, nbytes=500_000)
+        own.collective(Op.BARRIER)
+
+
 @case(4)
 def bits(built: TraceBuilder) -> None:
     """Messages along the bits of the rank, as lower-case scan sends them."""

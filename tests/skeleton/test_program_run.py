@@ -168,3 +168,31 @@ def test_two_calls_that_differ_are_no_loop() -> None:
     trace = built.build()
     text = python_program(statements_of(trace), about(trace))
     assert "    world.Bcast([room, 1, MPI.DOUBLE], root=1)\n    world.Bcast([room, 117, MPI.BYTE], root=1)\n" in text
+
+
+@pytest.mark.parametrize(
+    ("naps", "python", "c"),
+    [
+        ((500_000, 500_000, 500_000), "sleep(500_000 * 1e-9)", "rest(500000);"),
+        ((1000, 2000, 3000), "sleep((1_000 * rank + 1_000) * 1e-9)", "rest(1000 * rank + 1000);"),
+        ((7, 900, 900), "sleep((7 if rank == 0 else 900) * 1e-9)", "rest((rank == 0 ? 7 : 900));"),
+    ],
+)
+def test_a_program_sleeps_as_long_as_its_trace(naps: Sequence[int], python: str, c: str) -> None:
+    """Sleeps of equal length, of a length that grows with the rank, and of one that differs on the first rank."""
+    built = TraceBuilder(len(naps), "app.py")
+    for own, nap in zip(built, naps, strict=True):
+        own.add(Op.SLEEP, nbytes=nap)
+    trace = built.build()
+    assert f"    {python}\n" in python_program(statements_of(trace), about(trace))
+    assert f"    {c}\n" in c_program(statements_of(trace), about(trace))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_one_rank_is_said_in_the_singular(language: str, tmp_path: Path) -> None:
+    """The head, a run and a refusal of a program of one rank say "1 rank"."""
+    words = command(language, looped(1, 6, lambda own, *_: own.collective(Op.BARRIER)), tmp_path)
+    (source,) = (path for path in tmp_path.iterdir() if path.suffix in {".py", ".c"})
+    assert " on 1 rank: " in source.read_text()
+    assert " on 1 rank; the application" in ran(words, 1).stdout
+    assert ran(words, 2).stderr.splitlines()[0] == f"{words[-1]}: must run on 1 rank, got 2"

@@ -99,6 +99,13 @@ def test_a_mix_that_means_nothing_is_refused(text: str) -> None:
         characters(worked(), [text])
 
 
+@pytest.mark.parametrize("stated", [["core", "memory"], ["solve=core", "solve=core"]])
+def test_a_mix_is_stated_once(stated: list[str]) -> None:
+    """Two mixes for the same region, or for all regions, are refused."""
+    with pytest.raises(UsageError, match="--work must be stated once for each region and once for all, got "):
+        characters(worked(), stated)
+
+
 def test_a_region_that_is_not_there_is_refused() -> None:
     """An unknown region is refused with the known ones."""
     with pytest.raises(UsageError, match=r"--work must name a region of the trace \(solve\), got setup"):

@@ -18,7 +18,7 @@ from clue.skeleton.loops import loops_of
 from clue.skeleton.parameters import Doubles, Parameters
 from clue.skeleton.scaling import _grouped, sample, scaled, weigh
 from clue.skeleton.times import Times
-from clue.trace import Op, Trace, TraceBuilder
+from clue.trace import NO_REQUEST, Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
 from tests.kernel.cases import LINK, machine
 from tests.properties import examples
@@ -122,6 +122,31 @@ def test_what_is_outside_loops_keeps_one_of_each_k_or_shrinks() -> None:
         assert ops.nbytes.tolist() == [1000, 1000, 500, 8, 0]
         assert ops.cpu.sum() == 250_000_000
     assert short.shrunk == 3
+
+
+def test_a_wait_forgets_what_becomes_mere_computation() -> None:
+    """Of two equal sends at K = 10 the second stays; the first, alone in its region, becomes its computation.
+
+    The wait for both then names one request.
+    """
+    built = TraceBuilder(2)
+    own = built[0]
+    own.compute(1.0, "a")
+    first = own.isend(1, 1000)
+    own.compute(2.0, "b")
+    own.wait(first, own.isend(1, 1000))
+    built[1].recv(0)
+    built[1].recv(0)
+    events = Events.of(built.build())
+    parameters = Parameters.of(events)
+    short = scaled(parameters, Clusters.at(parameters, 0.0), (), Times.of(events.trace), 10).trace
+    short.check()
+    ops = short.rank(0)
+    assert ops.op.tolist() == [Op.COMPUTE, Op.ISEND, Op.WAIT]
+    assert ops.nbytes.tolist() == [0, 200, 0]
+    assert (ops.request.tolist(), ops.count.tolist()) == ([NO_REQUEST, 0, 0], [0, 0, 0])
+    assert [short.head.regions[each] for each in ops.region] == ["a", "b", "b"]
+    assert ops.cpu.tolist() == [100_000_000, 200_000_000, 0]
 
 
 # --- computation ---

@@ -91,3 +91,30 @@ def test_a_signature_that_is_too_long_is_not_made() -> None:
     clusters = Clusters.at(parameters, 0.0)
     assert signature_of(parameters.events, clusters, 25) is None
     assert signature_of(parameters.events, clusters, 26) is not None
+
+
+def broadcasts(sizes: list[int]) -> Parameters:
+    """Return the parameters of broadcasts of these sizes on one rank."""
+    built = TraceBuilder(1)
+    for nbytes in sizes:
+        built[0].collective(Op.BCAST, nbytes)
+    return Parameters.of(Events.of(built.build()))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        # An eighth of the events is one and a half of 12 iterations: 60 symbols without a loop.
+        list(range(1, 41)) * 12,
+        # An eighth is two of 21 outer iterations and two and a half inner ones: 41 + 40 + 20 symbols.
+        [*(list(range(1, 41)) * 4), 41] * 21,
+    ],
+    ids=["loop", "nest"],
+)
+def test_a_part_that_ends_within_an_iteration_does_not_condemn_the_whole(sizes: list[int]) -> None:
+    """Loops of 40 and 41 different events are found with a maximum of a few more symbols than that."""
+    parameters = broadcasts(sizes)
+    clusters = Clusters.at(parameters, 0.0)
+    found = signature_of(parameters.events, clusters, max(sizes) + 8)
+    assert found is not None
+    assert found.symbols == max(sizes)

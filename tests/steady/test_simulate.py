@@ -10,16 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clue.kernel import simulate
-from clue.machine import Placement
+from clue.machine import Curve, Link, Placement
 from clue.steady import Steady, simulate_sampled
-from clue.steady.plan import SHARE, plan
+from clue.steady.iterations import stretches
+from clue.steady.plan import SHARE, UnsteadyError, plan
 from clue.steady.steadiness import is_coupled, period_of
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
 from clue.trace.sites import UNKNOWN, Sites
 from tests.kernel.cases import RECEIVE, machine, sending, transmission
 from tests.properties import examples
-from tests.steady.programs import Body, looped
+from tests.steady.programs import Body, Placed, looped
 
 N = 400
 
@@ -71,6 +72,31 @@ def test_ranks_have_the_figures_of_a_whole_replay() -> None:
     assert steady.result.warnings == tuple(each for each in whole.warnings if "the fast engine is not used" not in each)
 
 
+def test_a_correction_downwards_is_that_of_every_figure() -> None:
+    """Bursts of a second, but longer ones where iterations are measured: 402.65 s, as the whole, of computation only.
+
+    Of 400 iterations, 49 to 52 and 247 to 250 take 1.2 s and 148 to 151 and 346 to 349 take 1.1 s: 400 + 1.6 + 0.8 s,
+    and 0.25 s after the loop.
+    """
+    long = {i: 1.2 if first in {49, 247} else 1.1 for first in (49, 148, 247, 346) for i in range(first, first + 4)}
+
+    def body(own: RankBuilder, _: int, i: int) -> None:
+        own.compute(long.get(i, 1.0), "solve")
+        own.collective(Op.BARRIER)
+
+    trace, on = looped(2, N, body), machine(2, link=Link(Curve.line(0.0), Curve.line(0.0), 0.0, None))
+    (loop,) = plan(trace)
+    assert {i for each in loop.strata for i in range(each.first + each.warm, each.first + each.warm + 4)} == set(long)
+    steady = simulate_sampled(trace, on)
+    assert steady.why == ""
+    assert steady.result.makespan == pytest.approx(402.65) == pytest.approx(simulate(trace, on).makespan)
+    assert steady.low < 402.65 < steady.high
+    for rank in steady.result.ranks:
+        assert (rank.finish, rank.compute) == (pytest.approx(402.65), pytest.approx(402.65))
+        assert rank.wait == pytest.approx(0.0, abs=1e-9)
+    assert steady.result.compute_by_region == pytest.approx({"": 0.5, "solve": 804.8})
+
+
 @pytest.mark.parametrize("instances", [1, 2])
 def test_instances_run_side_by_side(instances: int) -> None:
     """All instances are sampled alike; the number of ops and ranks counts all of them."""
@@ -90,6 +116,82 @@ def odd(what: str, at: set[int]) -> Body:
         ring(own, rank, i, nbytes=50_000 if what == "bytes" and i in at else 500)
 
     return body
+
+
+def uneven(heavy: int, calls: int) -> Trace:
+    """Return 2,000 iterations of 10 barriers on one rank; some, evenly spread, have more."""
+    at = set(range(100, 2000, 2000 // heavy))
+
+    def body(own: RankBuilder, _: int, i: int) -> None:
+        for _ in range(calls if i in at else 10):
+            own.compute(0.01)
+            own.collective(Op.BARRIER)
+
+    return looped(1, 2000, body)
+
+
+def test_outliers_count_by_their_ops() -> None:
+    """Two iterations of 500 ops are simulated within the tenth; ten of 1,000 ops, a third of all, leave no room.
+
+    10,200 ops around these and one after the loop are replayed in any case. A tenth of 9,451 iterations has room for
+    them and for 24 iterations of 10 ops: 0.1 (10,201 + 10 · 9,421) = 10,441.1.
+    """
+    steady, whole = both(uneven(2, 500), nodes=1)
+    assert steady.why == ""
+    assert steady.result.makespan == pytest.approx(whole)
+    assert steady.result.ops <= SHARE * steady.of
+    with pytest.raises(
+        UnsteadyError,
+        match=r"loop loop.py:10 has 2,000 iterations, a sample of a tenth needs 9,451, because ops outside of loops "
+        r"\(0\.0% of all\) and outliers \(34\.1%\) are replayed, too",
+    ):
+        plan(uneven(10, 1000))
+
+
+@pytest.mark.parametrize(("iterations", "enough"), [(300, False), (323, False), (324, True)])
+def test_how_many_iterations_suffice(iterations: int, enough: bool) -> None:
+    """Beside 148 ops outside of the loop, 24 iterations of 16 ops are a tenth of 324 iterations, not of 323.
+
+    0.1 (148 + 324 · 16) = 533.2 and 148 + 24 · 16 = 532.
+    """
+
+    def few(own: RankBuilder, *_at: int) -> None:
+        for _ in range(36):
+            own.collective(Op.BARRIER)
+
+    trace = looped(4, iterations, ring, before=few)
+    if enough:
+        assert len(plan(trace)) == 1
+        return
+    with pytest.raises(UnsteadyError, match=f"has {iterations} iterations, a sample of a tenth needs 324, because ops"):
+        plan(trace)
+
+
+def paired(roots: int) -> Body:
+    """Return an iteration that sends, if it is even, what the next one receives; the root of a broadcast rotates."""
+
+    def body(own: RankBuilder, rank: int, i: int) -> None:
+        if i % 2 == 0 and rank == 0:
+            own.send(1, 100)
+        own.compute(0.1)
+        own.collective(Op.BCAST, 8, root=i // 2 % roots)
+        if i % 2 == 1 and rank == 1:
+            own.recv(0)
+
+    return body
+
+
+def test_iterations_are_those_of_the_loop_not_of_its_parts() -> None:
+    """1,000 iterations that can be cut in pairs are 500 parts of 6 ops, of which 4 + 5 (2 + 2 + 5) are simulated.
+
+    A tenth of 3,002 ops less 2 outside leaves room for 49 parts: 5 strata with 2 warm-up parts and 5 measured ones.
+    """
+    steady, whole = both(looped(2, 1000, paired(1)), nodes=2)
+    assert steady.result.makespan == pytest.approx(whole)
+    assert [(each.iterations, each.simulated) for each in steady.loops] == [(1000, 98)]
+    said = r"loop loop.py:10 has 300 parts \(600 iterations\) and a period of 4, a sample of a tenth needs 560"
+    with pytest.raises(UnsteadyError, match=said):
+        plan(looped(4, 600, paired(4)))
 
 
 @pytest.mark.parametrize("what", ["computation", "bytes"])
@@ -169,6 +271,37 @@ def test_a_pipeline_lets_ranks_drift_apart() -> None:
     assert not loop.coupled
     steady, whole = both(trace)
     assert steady.result.makespan == pytest.approx(whole, rel=1e-3)
+
+
+@pytest.mark.parametrize(("sources", "coupled"), [((None, 0, 1, 2), False), ((3, 0, 1, 2), True)])
+def test_edges_of_a_graph_couple_as_messages_do(sources: tuple[int | None, ...], coupled: bool) -> None:
+    """A neighbourhood collective on the graph 0 → 1 → 2 → 3 lets ranks drift apart; an edge 3 → 0 couples them."""
+
+    def body(own: RankBuilder, rank: int, _: int) -> None:
+        own.compute(0.1)
+        dests = [other for other, source in enumerate(sources) if source == rank]
+        into = [source for source in sources[rank : rank + 1] if source is not None]
+        own.collective(Op.NEIGHBOR, extras=(len(dests), *dests, *([8] * len(dests)), len(into), *into))
+
+    trace = looped(4, 3, body)
+    ((stretch,),) = stretches(trace)
+    assert is_coupled(trace, stretch) == coupled
+
+
+@pytest.mark.parametrize("op", [Op.SCAN, Op.EXSCAN])
+def test_a_scan_waits_for_lower_ranks_only(op: Op) -> None:
+    """A scan lets ranks drift apart, as a pipeline does; a scan in reverse order beside it couples them."""
+    for both_ways in (False, True):
+        built = TraceBuilder(3)
+        back = built.communicator((2, 1, 0))
+        for own in built:
+            for _ in range(3):
+                placed = Placed(own, looped=True)
+                placed.collective(op, 8)  # type: ignore[operator]
+                placed.collective(op, 8, comm=back if both_ways else 0)  # type: ignore[operator]
+        trace = built.build()
+        ((stretch,),) = stretches(trace)
+        assert is_coupled(trace, stretch) == both_ways
 
 
 def pipelined(own: RankBuilder, rank: int, i: int) -> None:

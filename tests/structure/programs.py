@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import isqrt
 
+from clue.trace import Op
 from tests.structure.stub import Comm, Program
 
 NOBODY = -1
@@ -219,6 +220,19 @@ def pipeline_tags(comm: Comm, n: int) -> None:
             comm.send(8 * min(8, n - first), comm.rank + 1, first // 8)
 
 
+@case()
+def pipeline_started(comm: Comm, n: int) -> None:
+    """Start the receive and the send of a pipeline by one call, where they exist, and wait for one after the other."""
+    for _ in range(4):
+        ends = [(Op.IRECV, comm.rank - 1, 0)] if comm.rank > 0 else []
+        ends += [(Op.ISEND, comm.rank + 1, 8 * n)] if comm.rank < comm.size - 1 else []
+        requests = comm.startall(ends)
+        if comm.rank > 0:
+            comm.wait(requests[0])
+        if comm.rank < comm.size - 1:
+            comm.wait(requests[-1])
+
+
 @_SQUARES
 def wavefront(comm: Comm, n: int) -> None:
     """Sweep over a square grid from a corner."""
@@ -394,6 +408,14 @@ def binomial_reduce(comm: Comm, n: int) -> None:
         if comm.rank + bit < comm.size:
             comm.recv(comm.rank + bit)
         bit *= 2
+
+
+@case()
+def objects_reduced(comm: Comm, n: int) -> None:
+    """Reduce objects to roots other than rank 0, which gets each result first."""
+    comm.reduce_object(100, 1)
+    for _ in range(n // 10):
+        comm.reduce_object(100, comm.size - 1)
 
 
 @case()

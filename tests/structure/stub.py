@@ -126,6 +126,14 @@ class Comm:
         """Record the start of a receive and return its request."""
         return self._begin(Op.IRECV, "Irecv", peer=source, tag=tag)
 
+    def startall(self, ends: Sequence[tuple[Op, int, int]]) -> list[int]:
+        """Record the start of several requests, each with its op, partner and size; return them."""
+        requests: list[int] = []
+        for op, peer, nbytes in ends:
+            flags = int(Flag.CONTINUED) if requests else 0
+            requests.append(self._begin(op, "Startall", peer=peer, nbytes=nbytes, flags=flags))
+        return requests
+
     def wait(self, request: int) -> None:
         """Record a wait for a request."""
         self._complete("Wait", (request,))
@@ -168,6 +176,19 @@ class Comm:
     def reduce(self, nbytes: int, root: int = 0) -> None:
         """Record a reduction to a root."""
         self._put(Op.REDUCE, "Reduce", nbytes=nbytes, peer=root, tag=8)
+
+    def reduce_object(self, nbytes: int, root: int = 0) -> None:
+        """Record mpi4py's reduction of an object: along a hypercube to rank 0, which sends the result to the root."""
+        partners = [self.rank ^ (1 << bit) for bit in range((self.size - 1).bit_length())]
+        ends = [(Op.SEND if each < self.rank else Op.RECV, each) for each in partners if each < self.size]
+        if root and self.rank in (0, root):
+            ends.append((Op.RECV, 0) if self.rank else (Op.SEND, root))
+        more = 0
+        for op, peer in ends:
+            for size in (4, nbytes):  # each object follows its length
+                sent = size if op == Op.SEND else 0
+                self._put(op, "reduce", peer=peer, nbytes=sent, flags=int(Flag.PICKLED) | more)
+                more = int(Flag.CONTINUED)
 
     def allreduce(self, nbytes: int) -> None:
         """Record a reduction to all ranks."""

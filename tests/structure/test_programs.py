@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clue.structure import Example, Generator, Learner, Tables, decided
-from clue.structure.atoms import Integers, variable
+from clue.structure.atoms import Integers, parts, variable
 from clue.structure.forms import ZERO, Comparison, Predicate, Rule, Sum, UndeterminedError
 from clue.structure.rules import Search
-from clue.trace import Flag
+from clue.trace import Flag, Op
 from tests.properties import examples
 from tests.structure.judging import EXACT, WRONG, judge, judge_there, learn
 from tests.structure.programs import CASES, Case, between, first_larger, last_smaller
@@ -30,7 +30,7 @@ KNOWN = (
     "panels_by_column", "transpose", "master_turns", "gather_by_loop", "scatter_by_loop", "spread", "shared_function",
     "rows_and_columns", "remainder_last", "workers", "halves", "multigrid", "root_moves", "triangle",
     "faces_with_halo", "square_2d", "halo_2d_waitall", "cannon", "halving", "odd_even", "everybody_to_everybody",
-    "sizes", "columns_in_blocks", "reflectors",
+    "sizes", "columns_in_blocks", "reflectors", "objects_reduced", "pipeline_started",
 )  # fmt: skip
 #: Programs that recordings do not determine everywhere, or that follow no rule.
 UNKNOWN = ("even_strips", "panels", "ranks_beyond", "odd_ends", "threshold", "triples")
@@ -230,6 +230,50 @@ def test_nothing_within_what_was_recorded_decides_what_begins_beyond() -> None:
     generator.make()
     (refusal,) = decided(learned.structure, generator, ((50, 4), (50, 8), (77, 4), (77, 8)))
     assert refusal.decided is None and "to decide" not in str(refusal)
+
+
+def crosswise(comm: Comm, n: int) -> None:
+    """Even ranks start their send before their receive, odd ranks after it."""
+    send = (Op.ISEND, (comm.rank + 1) % comm.size, 8 * n)
+    receive = (Op.IRECV, (comm.rank - 1) % comm.size, 0)
+    comm.waitall(comm.startall([receive, send] if comm.rank % 2 else [send, receive]))
+
+
+def once_more(comm: Comm, n: int) -> None:
+    """A call without a loop around it, which one rank of one recording makes twice."""
+    list(map(lambda _: comm.barrier(), range(2 if (n, comm.size, comm.rank) == (50, 4, 0) else 1)))  # noqa: C417
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        (crosswise, "Startall operations must be in one order in all calls, got several"),
+        (once_more, "must be called once, or in a loop of the program, got 1 more call"),
+    ],
+)
+def test_calls_in_no_order_are_refused(program: Callable[[Comm, int], None], why: str) -> None:
+    """Operations within a call and calls of a program have one order."""
+    refusals = learn(Case(program, recorded=tuple((n, p) for n in (50, 77) for p in (4, 6)))).refusals
+    assert any(each.endswith(why) for each in refusals)
+
+
+def test_a_form_that_is_no_integer_is_not_the_rule() -> None:
+    """By hand: n / 2 and n // 2 agree at 6; at 7 only n // 2 = 3 is an integer, and alone, n / 2 determines nothing."""
+    half, floor = Sum(((Fraction(1, 2), (variable("n"),)),)), Sum(((Fraction(1), (next(parts(variable("n"), 2)),)),))
+    there = samples([(7, 1)])
+    assert Rule((half, floor))(there).tolist() == [3]
+    with pytest.raises(UndeterminedError, match="1/2·n is no integer there"):
+        Rule((half,))(there)
+
+
+def test_a_refusal_names_a_single_rank() -> None:
+    """The message has a target with one rank."""
+    learned = learn(replace(CASES["halo_line"], recorded=((50, 4), (50, 8), (77, 4), (77, 8))))
+    for part in learned.structure.parts:
+        part.rows = Rule((Sum(((Fraction(1, 2), ()),)),))
+    generator = Generator(learned.structure, 224, 1)
+    generator.make()
+    assert "must be determined by recordings at size 224 on 1 rank, got" in str(generator.refusals[0])
 
 
 def test_learning_tells_how_far_it_is() -> None:

@@ -171,16 +171,26 @@ def test_a_recorder_may_know_no_sites(tmp_path: Path) -> None:
     assert not (tmp_path / "all" / "site.npy").exists()
 
 
-@pytest.mark.parametrize(("name", "most"), [("MOST_SITES", 2), ("MOST_FRAMES", 3)])
+@pytest.mark.parametrize(
+    ("name", "most", "limit"),
+    [
+        ("MOST_SITES", 2, "a trace has at most 1 call sites"),
+        ("MOST_FRAMES", 3, "call sites of a trace have at most 3 frames"),
+    ],
+)
 def test_sites_beyond_the_most_are_unknown_and_counted(
-    name: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, most: int, limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sites beyond the maximum become unknown; earlier ones are kept, and a note counts the ops without a site."""
+    """Sites beyond the maximum become unknown; earlier ones are kept, and a note names the limit and counts the ops."""
     monkeypatch.setattr(packing, name, most)
-    leave(tmp_path, 0, [_call(1), _call(2), _call(2), _call(0)], size=1, **_left(SEND, BARRIER))
-    head = pack(tmp_path)
-    assert names(Trace.open(tmp_path)) == [SEND, UNKNOWN, UNKNOWN, UNKNOWN]
-    assert any(note.startswith("2 ops have no call site") for note in head.notes)
+    for folder, calls, said in (
+        ("one", (1, 2), "1 op has no call site: "),
+        ("two", (1, 2, 2, 0), "2 ops have no call site: "),
+    ):
+        leave(tmp_path / folder, 0, [_call(site) for site in calls], size=1, **_left(SEND, BARRIER))
+        head = pack(tmp_path / folder)
+        assert names(Trace.open(tmp_path / folder)) == [SEND, *[UNKNOWN] * (len(calls) - 1)]
+        assert said + limit in head.notes
 
 
 @pytest.mark.parametrize(

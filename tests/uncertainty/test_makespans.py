@@ -266,6 +266,8 @@ def test_who_reads_an_interval_is_told_what_it_is_worth() -> None:
     few = Sampled(Sampling(10), np.arange(10.0, 20.0), 15.0)
     many = Sampled(Sampling(20), np.arange(10.0, 30.0), 20.0)
     assert [text.split()[0] for text in few.remarks()] == ["10"]
+    (alone,) = Sampled(Sampling(1), np.array([15.0]), 15.0).remarks()
+    assert alone == "1 sample says little of an interval: 20 or more are better"
     assert list(many.remarks()) == []
     (remark,) = replace(many, makespan=10.0).remarks()
     assert "below nine of ten samples" in remark

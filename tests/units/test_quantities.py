@@ -14,8 +14,10 @@ from clue.units import (
     Money,
     Quantity,
     count_of,
+    format_exact,
     format_number,
     format_power,
+    format_range,
     format_share,
     format_size,
     format_time,
@@ -278,6 +280,12 @@ def test_whatever_is_printed_is_read(number: float, kind: object) -> None:
         read = parse_quantity(text, Quantity.TIME if kind is format_time else Quantity.SIZE)
         assert read == pytest.approx(number, rel=6e-4, abs=1e-315)
     assert len(text) < 24
+
+
+def test_numbers_that_were_typed_keep_all_digits() -> None:
+    """Whole numbers have neither an exponent nor decimals."""
+    assert [format_exact(number) for number in (1_234_567.0, 1e6, 0.1)] == ["1234567", "1000000", "0.1"]
+    assert format_range(1e6, 12_345_678.5) == "1000000 to 12345678.5"
 
 
 @pytest.mark.parametrize(

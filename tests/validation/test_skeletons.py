@@ -45,6 +45,12 @@ def test_a_skeleton_is_held_against_its_application(
     assert any("measured by a skeleton, not simulated" in each for each in found["warnings"])
 
 
+def test_skeletons_alone_are_not_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--repeats`` is refused where every case was measured by a skeleton."""
+    assert main(["validate", written(tmp_path, ONE.replace("SKELETON", "told.json")), "--repeats", "2"]) == 2
+    assert "v: --repeats must go with a script to record, got runs of skeletons only" in capsys.readouterr().err
+
+
 def test_a_table_has_them_in_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A row of a CSV table can name the output of a skeleton."""
     (tmp_path / "t.csv").write_text("program,machine,measured,measured_skeleton\nlu,kishimoto,25,told.json\n")

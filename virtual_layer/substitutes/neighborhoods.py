@@ -9,6 +9,7 @@ from clue.trace.ops import PROC_NULL, Op
 from virtual_layer.substitutes.blocks import BlockForm
 from virtual_layer.substitutes.contributions import Contribution, Reader, ways
 from virtual_layer.substitutes.factories import Factory
+from virtual_layer.substitutes.shapes import Grid
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
@@ -34,7 +35,14 @@ def neighborhood(
 
     def spread(answer: list[Any] | None) -> None:
         blocks = iter([] if answer is None else answer)
-        deliver([next(blocks) if source >= 0 else None for source in sources])
+        come = [next(blocks) if source >= 0 else None for source in sources]
+        if isinstance(comm.shape, Grid):
+            # Both neighbours along a dimension can be one rank: what it sends down comes from above
+            # (MPI 4.1, example 8.10).
+            for down in range(0, len(come), 2):
+                if sources[down] == sources[down + 1]:
+                    come[down : down + 2] = come[down + 1], come[down]
+        deliver(come)
 
     nbytes = sum(size for _, size, _ in out)
     return Contribution(comm, Op.NEIGHBOR, PROC_NULL, nbytes, listed, [load for _, _, load in out], spread)

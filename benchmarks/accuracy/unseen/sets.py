@@ -27,7 +27,7 @@ TABLES = {
     "seventh": "seventh_set.csv",
     "eighth": "eighth_set.csv",
     "ninth": "ninth_set.csv",
-    "tenth, half": "unseen.csv",
+    "tenth": "unseen.csv",
 }
 #: Columns of the model, each with the column of sums of latency and size / bandwidth from the same computation.
 _SUMS = {"user": "user_baseline", "calibrated": "calibrated_baseline", "hindsight": "baseline"}

@@ -16,7 +16,7 @@ from clue.kernel.fast.tables import tables_of
 from clue.kernel.model.blocked import describe_wait
 from clue.kernel.model.loops import LoopedProgram
 from clue.kernel.model.observation import Observation
-from clue.kernel.model.program import Program, ranks_with_wildcards
+from clue.kernel.model.program import Program, ranks_with_wildcards, waited_entries
 from clue.kernel.model.replay import Replay
 from clue.machine import Machine, Placement
 from clue.trace import COLLECTIVES, Op
@@ -98,11 +98,11 @@ def _agree(looped: LoopedProgram) -> bool:
 
 def _layout(looped: LoopedProgram) -> LoopsLayout:
     columns, bursts = looped.program.columns, looped.bursts
-    waits = columns.are(Op.WAIT)
+    waits, waited = columns.are(Op.WAIT), waited_entries(looped.program)
     lengths = np.array([0, *accumulate(len(pool.values) for pool in bursts.pools)], np.int64)
     return LoopsLayout(
         blocks=len(looped.times),
-        most_age=int(max(columns.request.max(where=waits, initial=0), columns.extras.max(initial=0))),
+        most_age=int(max(columns.request.max(where=waits, initial=0), columns.extras.max(where=waited, initial=0))),
         pools=len(bursts.pools),
         times=looped.times,
         bounds=np.ascontiguousarray(looped.bounds),

@@ -172,10 +172,14 @@ def _result(job: Job) -> Result:
 
 
 def _overruled(machine: Machine) -> Iterator[Caveat]:
-    """Warn about stated algorithms that are not used: only the root knows the sizes that they depend on."""
+    """Warn about stated algorithms that depend on sizes that no rank, or only the root, knows in a live run."""
     for name in sorted(SIZES_AT_ROOT):
         choice = machine.network.collectives.get(name)
         if choice is not None and not choice.algorithms <= {linear_of(choice)}:
             others = ", ".join(sorted(choice.algorithms - {"linear"}))
             text = "{collective} is linear in live runs, not {others}"
             yield Caveat(About.MACHINE, machine.name, text, {"collective": name, "others": others})
+    choice = machine.network.collectives.get("alltoallv")
+    if choice is not None and len(choice.algorithms) > 1:
+        text = "in live runs the blocks of the rank that calls first decide the algorithm of alltoallv"
+        yield Caveat(About.MACHINE, machine.name, text)

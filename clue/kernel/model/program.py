@@ -19,6 +19,7 @@ from clue.collectives import PLAIN, Collective, Manner
 from clue.errors import ReplayError
 from clue.result import Unmodelled
 from clue.trace import ANY, COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
+from clue.trace.columns import within
 from clue.trace.sites import Sites
 
 #: Tag of a live receive of any tag: above all tags of messages, while those of collectives lie below 0.
@@ -378,6 +379,17 @@ def collective_of(code: int, root: int, packed_sizes: bytes, manner: Manner) -> 
 def is_wild(row: Row) -> bool:
     """Tell whether a receive named no source, so that the order of arrivals decides what it matches."""
     return bool(row.flags & _ANY_SOURCE) and row.peer != PROC_NULL
+
+
+def waited_entries(program: Program) -> npt.NDArray[np.bool_]:
+    """Return for each entry of the extra column whether it is a request that a wait names."""
+    ops = program.columns
+    rows = np.flatnonzero(ops.are(Op.WAIT) & (ops.count > 0))
+    ranks = np.searchsorted(program.offsets, rows, side="right") - 1
+    counts = ops.count[rows].astype(np.int64)
+    found = np.zeros(len(ops.extras), np.bool_)
+    found[np.repeat(np.array(program.extra_offsets)[ranks] + ops.extra[rows], counts) + within(counts)] = True
+    return found
 
 
 def ranks_with_wildcards(program: Program) -> list[int]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from clue.collectives import Collective
 from clue.errors import UsageError
-from clue.kernel.model.program import HostSpeed, Program, compile_program, cpu_by_region
+from clue.kernel.model.program import HostSpeed, Program, compile_program, cpu_by_region, waited_entries
 from clue.machine import Machine, NodeType
 from clue.trace import NO_REQUEST, Op, Ops, TraceBuilder
 from clue.trace.columns import within
@@ -311,7 +311,7 @@ def _gathered(
 
     requests, peers = column("request"), np.concatenate([program.peers for program in programs])[taken]
     regions = np.concatenate([bases[id(program)].region[program.columns.region] for program in programs])[taken]
-    waited = np.concatenate([_waited(program) for program in programs])[entries]
+    waited = np.concatenate([waited_entries(program) for program in programs])[entries]
     all_extras = np.concatenate([program.columns.extras for program in programs])[entries]
     nothing = np.zeros(len(taken), np.int64)
     columns = Ops(
@@ -342,14 +342,3 @@ def _flat(of_jobs: Sequence[_Longs]) -> _Longs:
 
 def _offsets(of_jobs: Sequence[_Longs]) -> tuple[int, ...]:
     return (0, *np.cumsum(np.concatenate([each.sum(1) for each in of_jobs])).tolist())
-
-
-def _waited(program: Program) -> npt.NDArray[np.bool_]:
-    """Return for each entry of the extra column whether it is a request that a wait names."""
-    ops = program.columns
-    rows = np.flatnonzero(ops.are(Op.WAIT) & (ops.count > 0))
-    ranks = np.searchsorted(program.offsets, rows, side="right") - 1
-    counts = ops.count[rows].astype(np.int64)
-    found = np.zeros(len(ops.extras), np.bool_)
-    found[np.repeat(np.array(program.extra_offsets)[ranks] + ops.extra[rows], counts) + within(counts)] = True
-    return found

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from clue.report.model.text import outside_text
 from clue.report.shared.table import add_row, facts, heading, stack, table
-from clue.units import format_share, format_time
+from clue.units import format_range, format_share, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def program_model_text(model: ProgramModel, document: Mapping[str, Any]) -> RenderableType:
     """Show a model of a program: its domain, its errors, and its parts."""
-    domain = ", ".join(f"{name} from {low:g} to {high:g}" for name, (low, high) in document["domain"].items())
+    domain = ", ".join(f"{name} from {format_range(*ends)}" for name, ends in document["domain"].items())
     error = document["error"]
     made = (
         ("made of", f"{model.source} on {model.machine}, {model.made}"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from clue.models.cluster import ranks_of
 from clue.report.shared.table import NONE, add_row, bullets, facts, heading, stack, table, words
-from clue.units import count_of, format_share, format_size, format_time
+from clue.units import count_of, format_exact, format_range, format_share, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,10 +36,7 @@ def model_text(model: Model, place: str) -> RenderableType:
                 ("fitted", "least squares in seconds, of either sign" if model.plain else _CAREFUL),
                 ("from", f"{model.source}, {model.made}"),
                 ("off by", f"{_share(errors.mean)} in the mean, {_share(errors.largest)} at most{left}"),
-                (
-                    "domain",
-                    "; ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in model.cluster.domain.items()),
-                ),
+                ("domain", "; ".join(f"{name} {format_range(*ends)}" for name, ends in model.cluster.domain.items())),
                 ("memory", f"{model.cluster.footprint} bytes a process" if model.cluster.footprint else ""),
             )
         ),
@@ -84,7 +81,8 @@ def _outliers(model: Model) -> Iterator[str]:
     for kind, each in model.cluster.bins():
         for part, time in each.parts.items():
             for point in time.statistics.outliers if not each.composed else ():
-                at = ", ".join(f"{name} = {value:g}" for name, value in {"P": each.ranks, **point}.items() if value)
+                of = {"P": each.ranks, **point}
+                at = ", ".join(f"{name} = {format_exact(value)}" for name, value in of.items() if value)
                 yield f"{part} on {kind}, {each.processes} per processor, at {at}"
 
 
@@ -125,7 +123,7 @@ def found_text(
     numbers = ("time", "longer by")
     column = () if replays is None else ("replayed",)
     columns = ("", "processors", "ranks", *numbers, *column, "80 % interval", "")
-    shown = table(*columns, title=f"{name}, size {size:g}", numbers=(*numbers, *column))
+    shown = table(*columns, title=f"{name}, size {format_exact(size)}", numbers=(*numbers, *column))
     for place, each in enumerate(found.candidates, 1):
         inside = "" if each.forecast.inside else "outside of what was fitted"
         longer = format_share(each.loss, 1) if place > 1 else NONE
