@@ -169,11 +169,15 @@ def _collectives(of: str, readers: Mapping[str, c.Reader]) -> tuple[MpiCall, ...
         for names, read in readers.items()
         for name in names.split()
         for call in (
-            MpiCall(of, name, c.reduce_scatter_counted if name == "Reduce_scatter" else c.blocking(read)),
-            MpiCall(of, "I" + name[0].lower() + name[1:], c.nonblocking(read)),
-            MpiCall(of, name + "_init", c.prepared(read)),
+            MpiCall(of, name, _counts(name, c.blocking(read))),
+            MpiCall(of, "I" + name[0].lower() + name[1:], _counts(name, c.nonblocking(read))),
+            MpiCall(of, name + "_init", _counts(name, c.prepared(read))),
         )
     )
+
+
+def _counts(name: str, describe: Any) -> Any:
+    return c.counted(describe) if name == "Reduce_scatter" else describe
 
 
 _ON_OBJECTS: Tables = {

@@ -88,8 +88,11 @@ class CallPaths:
         if not self._found:
             self._find_program()
         path: list[tuple[FrameType, bool]] = []
-        while frame is not None and len(path) < DEEPEST:
-            path.append((frame, self._counts(frame)))
+        depth = 0
+        while frame is not None and depth < DEEPEST:
+            counts = self._counts(frame)
+            path.append((frame, counts))
+            depth += counts
             if self._is_outermost(frame):
                 break
             frame = frame.f_back

@@ -5,15 +5,31 @@ A burst is its CPU time on the reference processor in nanoseconds; the machine s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from clue.errors import LiveError
-from clue.trace import Trace
-from clue.trace.calls import Call
+from clue.trace import COLLECTIVES, PROC_NULL, Flag, Op, Trace
+from clue.trace.calls import Call, LiveOp
 
 #: Minimum length of synthetic bursts, and range of the variation added to it, ns.
 SYNTHETIC, SPREAD = 10_000, 1024
+_END = int(LiveOp.END)
+#: By call of a live run, the ops that it can be in a trace, if these are others.
+_ALIKE: dict[int, tuple[int, ...]] = {
+    LiveOp.TEST: (Op.POLL, Op.WAIT),
+    LiveOp.IPROBE: (Op.POLL, Op.PROBE),
+    LiveOp.IMPROBE: (Op.POLL, Op.MPROBE),
+    LiveOp.SERVE: (Op.OTHER,),
+    LiveOp.SLEEP: (Op.SLEEP,),
+}
+#: Calls and ops that only one of the two may have: ends of regions, sleeps, and what the model leaves out.
+_LIVE_ONLY = frozenset({Op.COMPUTE, Op.OTHER, LiveOp.SLEEP, LiveOp.SERVE})
+_RECORDED_ONLY = frozenset({Op.COMPUTE, Op.OTHER, Op.SLEEP})
+#: The call of a row whose request was cancelled, by its op.
+_CANCELLED = {Op.POLL: Op.IRECV, Op.LOCAL: Op.ISEND}
+_TO_PARTNERS = frozenset({Op.SEND, Op.ISEND, Op.RECV, Op.IRECV, Op.POLL, Op.PROBE, Op.MPROBE})
 
 
 class Bursts(Protocol):
@@ -63,28 +79,98 @@ class Synthetic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replayed:
-    """The bursts of a trace, op by op: the program must make the same calls as in the trace."""
+    """The bursts of a trace, op by op: the program must make the same calls as in the trace.
+
+    Bursts before ops that a live run does not have, such as messages to null partners, count for the op after them.
+    """
 
     trace: Trace
     rate: float | None = None
+    _steps: dict[int, _Steps] = field(default_factory=dict, init=False)
 
-    def burst(self, rank: int, index: int, call: Call) -> int:  # noqa: ARG002
+    def burst(self, rank: int, index: int, call: Call) -> int:
         """Return the burst of the op in the trace, or 0 at the end of a rank without a last burst.
 
         Raises:
-            LiveError: If the program makes more calls than the trace has.
+            LiveError: If the program makes other calls than the trace has, more, or fewer.
         """
-        offsets = self.trace.head.offsets
-        known = offsets[rank + 1] - offsets[rank] if rank < self.trace.ranks else -1
-        if index == known:
-            return 0
-        if index > known:
+        if not index:
+            self._steps[rank] = _Steps(self.trace, rank)
+        steps = self._steps[rank]
+        burst = steps.take(call.op)
+        if burst is None:
+            if steps.op == _END:
+                got = f"{index} for rank {rank}, which makes more"
+            elif call.op == _END:
+                got = f"more than {index} for rank {rank}, which makes fewer"
+            else:
+                made = (LiveOp if call.op >= LiveOp.ANNOUNCE else Op)(call.op).name
+                got = f"{Op(steps.op).name} as call {index} of rank {rank}, which makes {made}"
             raise LiveError(
-                f"{self.trace.name}: bursts must be for the calls of this run, got {max(known, 0)} for rank {rank}, "
-                "which makes more: use bursts of the same run, or synthetic ones",
+                f"{self.trace.name}: bursts must be for the calls of this run, got {got}: use bursts of the same run, "
+                "or synthetic ones",
                 rank,
             )
-        return int(self.trace.bursts[offsets[rank] + index])
+        return burst
+
+
+class _Steps:
+    """The ops of a rank in a trace that a live run has, too, one after the other.
+
+    Attributes:
+        op: The next one, or ``END``.
+    """
+
+    def __init__(self, trace: Trace, rank: int) -> None:
+        self._rows = _rows(trace, rank) if rank < trace.ranks else iter(())
+        self._burst: int | None = None
+        self._advance()
+
+    def _advance(self) -> None:
+        self.op, self._burst = next(self._rows, (_END, None))
+
+    def take(self, op: int) -> int | None:
+        """Return the burst before a call, ns; ``None`` if the trace has another one here."""
+        alike = _ALIKE.get(op, (op,))
+        if op in _LIVE_ONLY and self.op not in alike:
+            return 0
+        total = 0
+        while self.op in _RECORDED_ONLY and self.op not in alike and self._burst is not None:
+            total += self._burst
+            self._advance()
+        burst = self._burst
+        if burst is None or self.op not in alike:
+            return None
+        self._advance()
+        return total + burst
+
+
+def _rows(trace: Trace, rank: int) -> Iterator[tuple[int, int]]:
+    """Yield the ops of a rank that a live run has, too, each with the bursts before it since the last one, ns.
+
+    A live run leaves to the real library: calls that cost nothing, null partners, collectives of a rank alone, and
+    waits for these only.
+    """
+    ops, alone = trace.rank(rank), [len(each.group) == 1 and each.remote is None for each in trace.head.communicators]
+    bursts = trace.bursts[slice(*trace.head.offsets[rank : rank + 2])]
+    columns = (ops.op, ops.flags, ops.peer, ops.comm, ops.request, ops.extra, ops.count, bursts)
+    left_out: set[int] = set()
+    total = 0
+    for op, flags, peer, comm, request, extra, count, burst in zip(*(each.tolist() for each in columns), strict=True):
+        total += burst
+        made = _CANCELLED.get(op, op) if flags & Flag.CANCELLED else op
+        waited = ops.extras[extra : extra + count].tolist() if count else [request]
+        if (
+            made == Op.LOCAL
+            or (made in _TO_PARTNERS and peer == PROC_NULL)
+            or (made in COLLECTIVES and alone[comm])
+            or (made == Op.WAIT and left_out.issuperset(waited))
+        ):
+            left_out.add(request)
+            continue
+        yield made, total
+        total = 0
+    yield _END, total
 
 
 MEASURED = Measured()

@@ -15,7 +15,7 @@ from typing import Any
 
 from clue.errors import LiveError
 from clue.execution.processes import Processes, World
-from clue.execution.room import check_room, private_memory
+from clue.execution.room import allow_files, check_room, private_memory
 from clue.execution.source import ProcessSource
 from clue.execution.watchdog import Tell, Watchdog
 from clue.programs import program_name
@@ -68,7 +68,7 @@ class Ranks:
         """Start the first world.
 
         Raises:
-            LiveError: If there is no memory for all ranks.
+            LiveError: If there is no memory for all ranks, or too many files would be open.
         """
         return self._begin("w0", range(ranks), [self._command] * ranks)
 
@@ -82,6 +82,7 @@ class Ranks:
     ) -> list[WatchedSource]:
         if len(members) > _FEW:
             self._check_room(len(members))
+        allow_files(self._name, len(self._begun) + len(members))
         group = tuple(members)
         begun = [
             self._start(World(key, group, tuple(command), facts), rank)
@@ -171,7 +172,8 @@ def _in_a_line(raised: str) -> str:
 def _ending(status: int) -> str:
     if status >= 0:
         return f"exit status {status} without finalising MPI" if status == 0 else f"exit status {status}"
-    return f"signal {-status} ({signal.Signals(-status).name})"
+    known = -status in set(signal.Signals)  # not all real-time signals have names
+    return f"signal {-status} ({signal.Signals(-status).name})" if known else f"signal {-status}"
 
 
 def _sleeps(process: int) -> bool:

@@ -11,6 +11,8 @@ from clue.units import format_size
 
 #: Share of the free memory kept in reserve: ranks grow, and other processes run, too.
 _RESERVE = 0.1
+#: File descriptors of each rank in the controlling process: its channel has two.
+_FILES = 2
 #: File descriptors that a run needs in addition to those of its ranks.
 _OWN_FILES = 64
 
@@ -42,14 +44,13 @@ def free_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/
     return free if most == "max" else min(free, max(0, int(most) - int(used)))
 
 
-def check_room(program: str, ranks: int, each: int, files: int = 2, free: int | None = None) -> None:
-    """Check that there is memory for a number of ranks.
+def check_room(program: str, ranks: int, each: int, free: int | None = None) -> None:
+    """Check that there is memory for a number of ranks, and that as many processes may be started.
 
     Args:
         program: Name of the program, for the message.
         ranks: Number of ranks to start.
         each: Private memory of a rank, bytes, measured before the program computes anything.
-        files: File descriptors of each rank in the controlling process.
         free: Free memory, bytes; by default measured.
 
     Raises:
@@ -62,14 +63,18 @@ def check_room(program: str, ranks: int, each: int, files: int = 2, free: int | 
             f"{program}: ranks must be at most {most:,} here, got {ranks:,}: each takes {format_size(each)} of memory "
             f"before it computes anything, and {format_size(free)} is free"
         )
-    _allow_files(program, ranks * files + _OWN_FILES)
     processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     if os.geteuid() != 0 and 0 <= processes < ranks:
         raise LiveError(f"{program}: ranks must be at most {processes:,} processes here (ulimit -u), got {ranks:,}")
 
 
-def _allow_files(program: str, wanted: int) -> None:
-    """Raise this process's soft limit of open files if necessary, as far as allowed."""
+def allow_files(program: str, ranks: int) -> None:
+    """Raise this process's soft limit of open files for all ranks of a program if necessary, as far as allowed.
+
+    Raises:
+        LiveError: If they need more files than are allowed.
+    """
+    wanted = ranks * _FILES + _OWN_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft in {resource.RLIM_INFINITY} or wanted <= soft:
         return

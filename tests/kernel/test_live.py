@@ -350,6 +350,36 @@ def test_a_loop_that_spins_ends_when_the_message_comes(receive: float) -> None:
     assert len(polls) < 200
 
 
+def test_a_loop_that_spins_passes_over_what_it_does_not_look_for() -> None:
+    """A loop whose polls take no time waits for rank 1's message, although another one arrives before it."""
+    polls = []
+
+    def receiver() -> Script:
+        yield irecv(0, 1, 0)
+        while (yield some(Mode.ALL, 0)) is None:
+            polls.append(1)
+            assert len(polls) < 1000
+
+    on = machine(3, link=replace(LINK, receive_delay=0.0))
+    done = run(receiver(), sender(0, "", after=1000.0), sender(0, "", after=500.0), on=on)
+    assert finishes(done)[0] == pytest.approx(1000.0 + TRAVEL)
+
+
+def test_stated_bursts_tell_who_spins() -> None:
+    """Bursts measured between polls do not count where they are stated to take no time: the loop spins."""
+    polls = []
+
+    def receiver() -> Script:
+        while (yield Call(LiveOp.IPROBE, 100_000, peer=1, tag=ANY)) is None:
+            polls.append(1)
+
+    def stated(rank: int, _index: int, _call: Call) -> int:
+        return seconds(1000.0) if rank else 0
+
+    run(receiver(), sender(0, ""), burst=stated)
+    assert len(polls) < 200
+
+
 def test_a_rank_that_computes_between_its_polls_does_not_spin() -> None:
     """A rank polls 150 times in vain, each time after 0.1 ms, then sends a request and waits for the answer.
 
@@ -392,18 +422,22 @@ def test_several_that_spin_do_not_keep_each_other_busy() -> None:
     assert len(polls) < 8 * 200
 
 
-def test_polling_for_a_time_ends_near_it() -> None:
-    """A loop that polls until a given time overshoots it by little, although no message ever comes."""
+@pytest.mark.parametrize("receive", [RECEIVE, 0.0])
+def test_polling_for_a_time_ends_near_it(receive: float) -> None:
+    """A loop that polls until a given time overshoots it by little, although no message comes or polls take no time."""
     polls = []
 
     def receiver() -> Script:
         while (yield Call(LiveOp.WTIME)) < 10.0:
             assert (yield Call(LiveOp.IPROBE, peer=ANY, tag=ANY)) is None
             polls.append(1)
+            assert len(polls) < 2000
 
-    done = run(receiver())
+    def other() -> Script:
+        yield Call(Op.LOCAL)
+
+    done = run(receiver(), other(), on=machine(2, link=replace(LINK, receive_delay=receive)))
     assert 10.0 <= finishes(done)[0] < 10.3
-    assert len(polls) < 2000
 
 
 def test_polling_so_often_and_no_more() -> None:
@@ -586,6 +620,51 @@ def test_a_cancelled_receive_takes_nothing() -> None:
     assert heard == [["cancelled"], [(0, (1, 0, "x"))], [None]]
 
 
+@pytest.mark.parametrize("receiver", [0, 1])
+@pytest.mark.parametrize("tag", [0, ANY])
+@pytest.mark.parametrize("sent", [0.0, 5.0])
+def test_cancelling_depends_on_virtual_time_only(receiver: int, tag: int, sent: float) -> None:
+    """A receive cancelled after 1 s gets a message sent at 0 s; one sent at 5 s goes to the next receive that fits.
+
+    It does not matter which rank is simulated first.
+    """
+    other, heard = 1 - receiver, []
+
+    def cancelling() -> Script:
+        yield irecv(0, other, tag)
+        yield irecv(1, other, tag)
+        yield Call(LiveOp.CANCEL, seconds(1.0), request=0)
+        heard.extend((yield wait(0, 1)))
+        if sent:
+            heard.append((yield recv(other, 0)))
+
+    def sending_two() -> Script:
+        yield send(receiver, "x", after=sent)
+        yield send(receiver, "y")
+
+    scripts = [cancelling(), sending_two()]
+    done = run(*(scripts if receiver == 0 else reversed(scripts)))
+    both = [(other, 0, "x"), (other, 0, "y")]
+    assert heard == (["cancelled", *both] if sent else both)
+    cancelled = 2 * RECEIVE + 1.0
+    assert finishes(done)[receiver] == pytest.approx(5.0 + SEND + TRAVEL + RECEIVE if sent else cancelled)
+
+
+def test_a_receive_whose_message_is_on_its_way_can_be_cancelled() -> None:
+    """A message sent at 0 s arrives after 110 ms; a receive of its source, cancelled before, leaves it to the next."""
+    heard: list[Any] = []
+
+    def receiver() -> Script:
+        yield irecv(0, 1, 0)
+        yield Call(LiveOp.CANCEL, seconds(0.05), request=0)
+        heard.extend((yield wait(0)))
+        heard.append((yield recv(1, 0)))
+
+    done = run(receiver(), sender(0, "x"))
+    assert heard == ["cancelled", (1, 0, "x")]
+    assert finishes(done)[0] == pytest.approx(TRAVEL + RECEIVE)
+
+
 def test_a_spawned_world_begins_after_both_delays() -> None:
     """The spawn delay is the parents', the initialisation the children's; parent and child can communicate."""
     heard: list[Any] = []
@@ -653,6 +732,31 @@ def test_one_sided_operations_are_served_when_they_arrive() -> None:
     assert heard == [[1, 2]]
     # The second request leaves s(1 KB) later, and its reply arrives last.
     assert finishes(done)[1] == pytest.approx(sending(1) + 2 * TRAVEL + SEND)
+
+
+def test_one_sided_operations_do_not_overtake_each_other() -> None:
+    """With flows, the data of a put take 10 s; an unlock of the same origin without data is served after it."""
+    served: list[Any] = []
+
+    def serve(origin: int, request: int, payload: Any) -> list[Any]:
+        served.append(payload)
+        return [(origin, request, None)]
+
+    def target() -> Script:
+        yield recv(1)
+
+    def origin() -> Script:
+        yield Call(LiveOp.SERVE, peer=0, nbytes=10_000, payload="put", request=0)
+        yield Call(LiveOp.SERVE, peer=0, payload="unlock", request=1)
+        yield wait(0, 1)
+        yield send(0)
+
+    slow = replace(LINK, transmission_delay=Curve.line(TRANSMIT, 1e-3))
+    on = machine(2, link=slow)
+    on = replace(on, network=replace(on.network, contention=Flows(Switch(1e9))))
+    done = execute([Scripted(target(), serve), Scripted(origin())], on)
+    assert served == ["put", "unlock"]
+    assert finishes(done)[1] == pytest.approx(sending(10) + TRANSMIT + 10.0 + TRAVEL + SEND)
 
 
 def test_who_watches_its_memory_sees_it_change() -> None:

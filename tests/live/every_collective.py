@@ -171,7 +171,8 @@ def _reduce_scatter(mpi: Any, comm: Any, elements: int) -> Iterator[tuple[Any, .
         for operation in _operations(mpi):
             for counts in ([elements] * comm.size, [2 * elements * (rank % 2) for rank in range(comm.size)]):
                 total = next(_buffers(sum(counts)))().astype(make().dtype)
-                yield total, make(2)[: counts[comm.rank]], counts, operation
+                for given in (counts, None):
+                    yield total, make(2)[: counts[comm.rank]], given, operation
 
 
 @case("Neighbor_allgather")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from clue.errors import LiveError
 from clue.execution.bursts import MEASURED, Declared, Replayed, Synthetic
-from clue.trace import Op, TraceBuilder
-from clue.trace.calls import Call
+from clue.trace import PROC_NULL, Flag, Op, TraceBuilder
+from clue.trace.calls import Call, LiveOp
 
 
-def said(cpu: int) -> Call:
+def said(cpu: int, op: int = Op.SEND) -> Call:
     """Return a call before which a rank reports a burst of this many nanoseconds."""
-    return Call(int(Op.SEND), cpu)
+    return Call(int(op), cpu)
 
 
 def test_measured_and_declared_bursts_are_what_the_rank_says() -> None:
@@ -37,9 +39,48 @@ def test_bursts_of_a_trace_are_taken_op_by_op() -> None:
     trace[1].compute(0.25)
     trace[1].recv(0)
     replayed = Replayed(trace.build())
-    assert [replayed.burst(rank, 0, said(5)) for rank in (0, 1)] == [1_000_000_000, 250_000_000]
-    assert replayed.burst(1, 1, said(5)) == 0
+    taken = [replayed.burst(0, 0, said(5)), replayed.burst(1, 0, said(5, Op.RECV))]
+    assert taken == [1_000_000_000, 250_000_000]
     with pytest.raises(LiveError, match=r"pingpong.py: bursts must be for the calls of this run, got 1 for rank 1"):
-        replayed.burst(1, 2, said(5))
-    with pytest.raises(LiveError, match="got 0 for rank 2"):
+        replayed.burst(1, 1, said(5))
+    assert replayed.burst(1, 1, said(5, LiveOp.END)) == 0
+    with pytest.raises(LiveError, match="got 0 for rank 2, which makes more"):
         replayed.burst(2, 0, said(5))
+
+
+def test_bursts_of_a_trace_are_for_the_same_calls() -> None:
+    """Another call, and an end before the last call of the trace, are errors that name both."""
+    trace = TraceBuilder(1, program="prog.py")
+    trace[0].compute(1.0)
+    trace[0].send(0, 8)
+    trace[0].recv(0)
+    replayed = Replayed(trace.build())
+    with pytest.raises(LiveError, match="got SEND as call 0 of rank 0, which makes TEST"):
+        replayed.burst(0, 0, said(5, LiveOp.TEST))
+    assert replayed.burst(0, 0, said(5)) == 1_000_000_000
+    with pytest.raises(LiveError, match="got more than 1 for rank 0, which makes fewer"):
+        replayed.burst(0, 1, said(5, LiveOp.END))
+
+
+def test_bursts_before_ops_that_live_runs_do_not_have_count_for_the_next() -> None:
+    """A recording has 1 s before each of its calls; a live run has two of them, a send and a receive, and its end.
+
+    It does not have a call that costs nothing, a message to a null partner, a barrier of a rank alone, the wait for
+    a null partner, or a cancelled receive's poll, which is a receive.
+    """
+    trace = TraceBuilder(1, program="prog.py")
+    rows: list[tuple[Op, dict[str, Any]]] = [
+        (Op.LOCAL, {}),
+        (Op.ISEND, {"peer": PROC_NULL, "request": 7}),
+        (Op.BARRIER, {}),
+        (Op.WAIT, {"request": 7}),
+        (Op.SEND, {"peer": 0}),
+        (Op.POLL, {"peer": 0, "request": 8, "flags": int(Flag.CANCELLED)}),
+        (Op.LOCAL, {}),
+    ]
+    for op, fields in rows:
+        trace[0].compute(1.0)
+        trace[0].add(op, **fields)
+    replayed = Replayed(trace.build())
+    ops = (Op.SEND, Op.IRECV, LiveOp.END)
+    assert [replayed.burst(0, i, said(5, op)) for i, op in enumerate(ops)] == [5 * 10**9, 10**9, 10**9]

@@ -252,6 +252,28 @@ def test_neighbourhoods(live: Live, ranks: int) -> None:
     )
 
 
+def test_blocks_for_null_neighbours_take_no_memory(live: Live) -> None:
+    """The ends of a line send to one neighbour only, and all shared memory is free afterwards."""
+    check(
+        live,
+        """
+        import gc
+        from virtual_layer.substitutes.arena import Arena
+        gc.unfreeze()
+        (arena,) = [each for each in gc.get_objects() if type(each) is Arena]
+        line, block, both = comm.Create_cart([size]), np.full(8192, float(rank)), np.zeros(2 * 8192)
+        line.Neighbor_allgather(block, both)
+        line.Neighbor_alltoall(np.concatenate([block, block]), both)
+        assert rank == 0 or (both[:8192] == rank - 1).all()
+        came = line.neighbor_alltoall([bytes(65536)] * 2)
+        assert [each is None for each in came] == [rank == 0, rank == size - 1]
+        comm.Barrier()
+        assert arena.used == 0, arena.used
+        """,
+        3,
+    )
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_between_two_groups(live: Live, ranks: int) -> None:
     """In an intercommunicator, each side gets the data of the other, from a root or from all."""
@@ -272,6 +294,12 @@ def test_between_two_groups(live: Live, ranks: int) -> None:
         data = np.full(2, 4.0 if rank == 0 else 0.0)
         inter.Bcast(data, root)
         assert (data == 4).all() or rank % 2 == 0
+        again = inter.Bcast_init(data, root)
+        again.Start()
+        for request in (again, inter.Ibcast(data, root)):
+            assert root != MPI.PROC_NULL or request.Test()
+            request.Wait()
+        again.Free()
         inter.Reduce(np.array([rank], "i"), total, root=root)
         assert rank or total[0] == sum(others)
         inter.Barrier()

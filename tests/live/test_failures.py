@@ -36,6 +36,7 @@ comm.Barrier()
         ("comm.Abort(5)", "rank 1 called Abort(5)"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "rank 1 must end well, got signal 9 (SIGKILL)"),
         ("os.kill(os.getpid(), signal.SIGSEGV)", "rank 1 must end well, got signal 11 (SIGSEGV)"),
+        ("os.kill(os.getpid(), 40)", "rank 1 must end well, got signal 40"),
     ],
 )
 def test_a_rank_that_fails_ends_the_run_and_is_named(live: Live, what: str, said: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from clue.trace import Op
 from clue.trace.calls import LiveOp
 from tests.live import fake_kernel
+from tests.live.programs import Live
 
 pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
 
@@ -256,6 +257,57 @@ assert MPI.Is_finalized() and found[0] == left
 def test_in_a_ring(tmp_path: Path, case: str) -> None:
     """Every rank sends to the right and receives from the left, by each kind of call."""
     run(tmp_path, RING + CASES[case], 2)
+
+
+@pytest.mark.parametrize(
+    ("look", "wait"),
+    [
+        ("request.Test()", "request.Wait(status)"),
+        ("request.Get_status()", "MPI.Request.Waitall([request], statuses)"),
+        ("MPI.Request.Testany([request])[1]", "MPI.Request.Waitany([request], status)"),
+        ("MPI.Request.Testsome([request])", "MPI.Request.Waitall([request], statuses)"),
+    ],
+)
+def test_half_of_a_send_and_a_receive_at_once_may_be_complete(live: Live, look: str, wait: str) -> None:
+    """Rank 0 looks when its message has left and that of rank 1 is 1 s away, and then gets it whole."""
+    ended = live(
+        f"""
+        from array import array
+        from mpi4py import MPI
+        from virtual_layer import region
+        comm, status = MPI.COMM_WORLD, MPI.Status()
+        statuses, other = [status], 1 - comm.rank
+        with region("late", flops=1e9 * comm.rank):
+            pass
+        mine, found = array("i", [comm.rank] * 5), array("i", [-1] * 5)
+        request = comm.Isendrecv(mine, other, 5, found, other, 5)
+        assert comm.rank or not {look}
+        {wait}
+        assert list(found) == [other] * 5
+        assert (statuses[0].source, statuses[0].tag) == (other, 5)
+        """,
+        "--bursts", "1 Gflop/s",
+    )  # fmt: skip
+    assert ended.status == 0, ended.err
+
+
+def test_a_communicator_may_be_freed_before_its_receives_are_complete(live: Live) -> None:
+    """A receive on a freed communicator still gets its message."""
+    ended = live(
+        """
+        from array import array
+        from mpi4py import MPI
+        comm = MPI.COMM_WORLD.Dup()
+        rank, found = comm.rank, array("i", [-1])
+        request = comm.Irecv(found, 1 - rank)
+        comm.Send(array("i", [rank]), 1 - rank)
+        comm.Free()
+        assert comm == MPI.COMM_NULL
+        request.Wait()
+        assert found[0] == 1 - rank
+        """
+    )
+    assert ended.status == 0, ended.err
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from clue.children import limits_hint
 from clue.errors import LiveError
-from clue.execution.room import check_room, free_memory, private_memory
+from clue.execution.room import allow_files, check_room, free_memory, private_memory
 from tests.live.programs import MACHINE
 
 MEMINFO = "MemTotal:       2000 kB\nMemFree:         500 kB\nMemAvailable:   1000 kB\n"
@@ -51,24 +51,31 @@ def test_open_files_are_allowed_up_to_the_hard_limit(monkeypatch: pytest.MonkeyP
     changed: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: changed.append(limits))
-    check_room("prog.py", 1000, 1, free=10_000_000)
+    allow_files("prog.py", 1000)
     assert changed == [(2064, 4096)]
     with pytest.raises(LiveError, match=r"open files here \(ulimit -n\), got 5,064"):
-        check_room("prog.py", 2500, 1, free=10_000_000)
+        allow_files("prog.py", 2500)
 
 
-def limited(megabytes: int, folder: Path) -> tuple[int, str]:
-    """Run a program of two ranks in an address space of this size; return status and standard error."""
+def limited(limit: str, folder: Path) -> tuple[int, str]:
+    """Run a program of two ranks under a limit (of ``ulimit``); return status and standard error."""
     (folder / "four.yaml").write_text(MACHINE)
     (folder / "prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
-    command = f"ulimit -v {megabytes << 10}; {sys.executable} -m clue run -n 2 --machine four.yaml prog.py"
+    command = f"ulimit {limit}; {sys.executable} -m clue run -n 2 --machine four.yaml prog.py"
     done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
     return done.returncode, done.stderr
 
 
 def test_payloads_take_half_of_a_limited_address_space(tmp_path: Path) -> None:
     """With a limited address space, the run succeeds because payloads map only half of it, not all free memory."""
-    assert limited(1000, tmp_path) == (0, "")
+    assert limited(f"-v {1000 << 10}", tmp_path) == (0, "")
+
+
+def test_few_ranks_may_need_too_many_files_too(tmp_path: Path) -> None:
+    """Two ranks need 2 * 2 + 64 open files."""
+    status, said = limited("-n 67", tmp_path)
+    assert status == 1
+    assert "prog.py: ranks must need at most 67 open files here (ulimit -n), got 68" in said
 
 
 def test_too_small_an_address_space_is_named() -> None:

@@ -134,6 +134,48 @@ def test_requests_of_operations(live: Live) -> None:
     )
 
 
+def test_operations_on_no_target_are_complete_at_once(live: Live) -> None:
+    """A request of an operation on PROC_NULL is complete for a Test and a Waitany, too."""
+    check(
+        live,
+        """
+        window, found = MPI.Win.Create(np.zeros(1), 8, comm=comm), np.zeros(1)
+        window.Lock_all()
+        request = window.Rput(found, MPI.PROC_NULL)
+        assert request.Test() and request == MPI.REQUEST_NULL
+        never = comm.Irecv(found, left)
+        assert MPI.Request.Waitany([never, window.Rget(found, MPI.PROC_NULL)]) == 1
+        never.Cancel()
+        never.Wait()
+        window.Unlock_all()
+        window.Free()
+        """,
+        2,
+    )
+
+
+def test_data_that_nobody_needs_take_no_memory(live: Live) -> None:
+    """Get_accumulate with NO_OP only reads, and frees the shared memory of its origin data."""
+    check(
+        live,
+        """
+        import gc
+        from virtual_layer.substitutes.arena import Arena
+        gc.unfreeze()
+        (arena,) = [each for each in gc.get_objects() if type(each) is Arena]
+        memory, found = np.full(8192, float(rank)), np.zeros(8192)
+        window = MPI.Win.Create(memory, 8, comm=comm)
+        window.Lock(right, MPI.LOCK_SHARED)
+        window.Get_accumulate(np.ones(8192), found, right, op=MPI.NO_OP)
+        window.Unlock(right)
+        assert (found == right).all()
+        window.Free()
+        assert arena.used == 0, arena.used
+        """,
+        2,
+    )
+
+
 def test_post_start_complete_wait(live: Live) -> None:
     """Rank 0 exposes its memory to ranks 1 and 2, which write to it; Test tells when they have completed."""
     check(

@@ -37,6 +37,8 @@ def working(recorded: Recorded) -> Trace:
             compute(0.05)
         with virtual_layer.region("outer", flops=2e9):
             pass
+        compute(0.05)
+        MPI.Prequest.Startall([])
         comm.send(list(range(300000)), 1) if rank == 0 else comm.recv()
         if rank == 1:
             big = np.ones(16_000_000)
@@ -50,6 +52,13 @@ def test_burst_is_cpu_time(working: Trace) -> None:
     barriers = named(working, 0, "Barrier")
     assert barriers[1].cpu == pytest.approx(0.2, abs=0.02)
     assert barriers[2].cpu < 0.02
+
+
+def test_starting_no_requests_keeps_the_burst(working: Trace) -> None:
+    """Startall of an empty list costs nothing, but the burst before it counts."""
+    (row,) = named(working, 0, "Startall")
+    assert row.op is Op.LOCAL
+    assert row.cpu == pytest.approx(0.05, abs=0.02)
 
 
 def test_regions_divide_bursts(working: Trace) -> None:

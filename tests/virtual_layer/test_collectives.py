@@ -100,6 +100,10 @@ def others(recorded: Recorded) -> Trace:
             persistent.Start()
             persistent.Wait()
         persistent.Free()
+        blocks = np.ones(2 * size)  # mpi4py 4.1 does not keep it alive
+        comm.Ireduce_scatter(blocks, one).Wait()
+        persistent = comm.Reduce_scatter_init(blocks, one)
+        persistent.Free()
         line = comm.Create_cart([size], [False])
         line.Neighbor_allgather(one, np.zeros(4))
         line.Ineighbor_alltoall(np.zeros(4), np.zeros(4)).Wait()
@@ -120,6 +124,16 @@ def test_nonblocking_collectives_have_requests(others: Trace) -> None:
     started = [row for row in calls(others, 0) if row.flags == Flag.NONBLOCKING and row.op is not Op.NEIGHBOR]
     assert [row.op for row in started] == [Op.BARRIER, Op.BCAST, Op.ALLREDUCE]
     assert named(others, 0, "Waitall")[0].extras == tuple(row.request for row in started)
+
+
+@pytest.mark.parametrize(("call", "then"), [("Ireduce_scatter", Op.REDUCE_SCATTER), ("Reduce_scatter_init", Op.LOCAL)])
+def test_counts_are_gathered_at_the_call(others: Trace, call: str, then: Op) -> None:
+    """Without counts, mpi4py gathers them by a blocking call, once, before it begins or sets up the reduction."""
+    rows = named(others, 0, call)
+    assert [(row.op, row.flags & Flag.NONBLOCKING) for row in rows] == [
+        (Op.ALLGATHER, 0), (then, Flag.NONBLOCKING if then is Op.REDUCE_SCATTER else 0)
+    ]  # fmt: skip
+    assert rows[0].nbytes == 8
 
 
 def test_persistent_collectives_start_anew(others: Trace) -> None:

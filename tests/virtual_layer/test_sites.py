@@ -291,6 +291,17 @@ def test_a_deep_recursion_keeps_its_innermost_functions(here: CallPaths, tmp_pat
     assert deep == deeper and here.cut
 
 
+def test_functions_that_do_not_count_take_no_room(here: CallPaths, tmp_path: Path) -> None:
+    """Of 40 calls of a function through another one of the standard library, all are kept."""
+    text = (
+        "from functools import singledispatch\n"
+        "@singledispatch\n"
+        "def f(n, call):\n    return f(n - 1, call) if n else call()\n"
+    )
+    number = _load(text, tmp_path / "deep.py")["f"](40, lambda: here.add(sys._getframe(2)))
+    assert len(_frames(here, number, "deep.py")) == 40
+
+
 def test_paths_beyond_the_most_are_unknown_and_counted(
     here: CallPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -226,13 +226,17 @@ def blocking(read: Reader) -> Describe:
     return describe
 
 
-def reduce_scatter_counted(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
-    """Describe Reduce_scatter: without counts, mpi4py gathers them first."""
-    comm = recorder.comms[args[0].handle]
-    counted = argument(3, "recvcounts")(args, kwargs) is None and not in_place(recorder.mpi, _SEND(args, kwargs))
-    if comm.plain and counted:
-        emit(recorder, comm, Share(Op.ALLGATHER, 0, _COUNT_BYTES))
-    blocking(reduce_scatter)(recorder, result, args, kwargs, memo)
+def counted(describe: Describe) -> Describe:
+    """Describe a Reduce_scatter of any kind: without counts, mpi4py gathers them first, by a blocking call."""
+
+    def describe_counted(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
+        comm = recorder.comms[args[0].handle]
+        given = argument(3, "recvcounts")(args, kwargs) is not None or in_place(recorder.mpi, _SEND(args, kwargs))
+        if comm.plain and not given:
+            emit(recorder, comm, Share(Op.ALLGATHER, 0, _COUNT_BYTES))
+        describe(recorder, result, args, kwargs, memo)
+
+    return describe_counted
 
 
 def nonblocking(read: Reader) -> Describe:

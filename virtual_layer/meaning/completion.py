@@ -180,6 +180,8 @@ def start_all(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keyword
 
 
 def _start(recorder: Recorder, requests: Sequence[Any]) -> None:
+    if not requests:
+        recorder.emit(Op.LOCAL)
     for request in requests:
         pending = recorder.requests.find(request)
         if pending is None or pending.start is None:

@@ -152,7 +152,7 @@ def _requests(read: Callable[..., RemoteAccess | None]) -> Factory:
     def act(layer: Layer, window: Window, *args: Any, **kwargs: Any) -> Any:
         order = read(layer, window, *args, **kwargs)
         if order is None:
-            return layer.requests.begin(None)[0]
+            return layer.requests.begin_complete()
         return layer.only(Windows).act_with_request(window, order)
 
     return of_window(act)

@@ -77,9 +77,13 @@ class Blocks:
             self._exchange[BlockForm.EQUAL](self._graph(1), [view, self._mpi.BYTE], buffer)
         self._port.release(payload)
 
-    def split(self, buffer: Any, count: int, form: BlockForm = BlockForm.EQUAL) -> list[Payload]:
-        """Pack each block of a buffer."""
-        return [self.payload(block) for block in self._split(buffer, count, form)]
+    def split(
+        self, buffer: Any, count: int, form: BlockForm = BlockForm.EQUAL, sent: Sequence[bool] = ()
+    ) -> list[Payload]:
+        """Pack each block of a buffer, or only those that are ``sent``: shared memory is freed by its readers."""
+        blocks = self._split(buffer, count, form)
+        pairs = zip(blocks, sent or [True] * count, strict=True)
+        return [self.payload(block) if goes else None for block, goes in pairs]
 
     def own(self, buffer: Any, count: int, which: int, form: BlockForm = BlockForm.EQUAL, readers: int = 1) -> Payload:
         """Pack one of the blocks of a buffer."""

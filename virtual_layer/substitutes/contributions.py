@@ -117,9 +117,10 @@ def nonblocking(read: Reader) -> Factory:
 
     def call(layer: Layer, comm: LiveComm, *args: Any, **kwargs: Any) -> Any:
         part = read(layer, comm, *args, **kwargs)
-        request, serial = layer.requests.begin(None if part is None else partial(_take, part.deliver))
-        if part is not None:
-            say(layer, part, _NONBLOCKING, serial)
+        if part is None:
+            return layer.requests.begin_complete()
+        request, serial = layer.requests.begin(partial(_take, part.deliver))
+        say(layer, part, _NONBLOCKING, serial)
         return request
 
     return of_several(call)
@@ -136,11 +137,13 @@ def persistent(read: Reader) -> Factory:
         def start(serial: int) -> Deliver | None:
             part = read(layer, comm, *args, **kwargs)
             if part is None:
+                layer.requests.end(request)
                 return None
             say(layer, part, _STARTED, serial)
             return partial(_take, part.deliver)
 
-        return layer.requests.prepare(start)
+        request = layer.requests.prepare(start)
+        return request
 
     return of_several(call)
 

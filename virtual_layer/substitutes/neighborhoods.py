@@ -50,9 +50,9 @@ def neighborhood(
 
 def _neighbor_allgathering(form: BlockForm) -> Reader:
     def read(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any) -> Contribution:
-        degree = len(edges(comm)[1])
-        blocks = [layer.blocks.pack(sendbuf) for _ in range(degree)]
-        sizes = [layer.blocks.size(sendbuf)] * degree
+        destinations = edges(comm)[1]
+        blocks = [layer.blocks.pack(sendbuf) if dest >= 0 else None for dest in destinations]
+        sizes = [layer.blocks.size(sendbuf)] * len(destinations)
         return neighborhood(comm, blocks, sizes, lambda answer: layer.blocks.join(recvbuf, answer, form))
 
     return read
@@ -60,8 +60,8 @@ def _neighbor_allgathering(form: BlockForm) -> Reader:
 
 def _neighbor_exchange(form: BlockForm) -> Reader:
     def read(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any) -> Contribution:
-        degree = len(edges(comm)[1])
-        blocks, sizes = layer.blocks.split(sendbuf, degree, form), layer.blocks.sizes(sendbuf, degree, form)
+        sent = [dest >= 0 for dest in edges(comm)[1]]
+        blocks, sizes = layer.blocks.split(sendbuf, len(sent), form, sent), layer.blocks.sizes(sendbuf, len(sent), form)
         return neighborhood(comm, blocks, sizes, lambda answer: layer.blocks.join(recvbuf, answer, form))
 
     return read

@@ -161,7 +161,11 @@ def _neighbor_allgather(layer: Layer, comm: LiveComm, sendobj: Any) -> list[Any]
 def _neighbor_alltoall(layer: Layer, comm: LiveComm, sendobj: Any) -> list[Any]:
     """Send an object to each destination of a topology: sizes first, then pickles."""
     parcel = Parcel(layer)
-    payloads, sizes = _pack_each(parcel, sendobj, len(edges(comm)[1]))
+    destinations = edges(comm)[1]
+    payloads, sizes = _pack_each(parcel, sendobj, len(destinations))
+    for dest, payload in zip(destinations, payloads, strict=True):
+        if dest < 0:  # mpi4py pickles this object, too, but nobody reads it
+            layer.port.release(payload)
     came: list[Any] = []
     for load, each in ((sizes, [SIZE] * len(sizes)), (payloads, sizes)):
         part = neighborhood(comm, load, each, came.append)

@@ -13,9 +13,9 @@ from clue.trace.calls import LiveOp
 from clue.trace.ops import PROC_NULL, Flag, Op
 from virtual_layer.meaning.arguments import element_size, in_place, operation_flags
 from virtual_layer.substitutes.collectives import across
-from virtual_layer.substitutes.contributions import Contribution, Reader, ask, place_of, placed, ways
+from virtual_layer.substitutes.contributions import Contribution, Reader, ask, persistent, place_of, placed, ways
 from virtual_layer.substitutes.factories import Factory
-from virtual_layer.substitutes.meeting import meeting
+from virtual_layer.substitutes.meeting import alone, meeting
 
 if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
@@ -141,8 +141,7 @@ def _reduce_scatter(
     layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None
 ) -> Contribution:
     item = layer.blocks.kind(recvbuf).Get_size()
-    if recvcounts is None and not (comm.remote is None and in_place(layer.mpi, sendbuf)):
-        recvcounts = _gather_counts(layer, comm, layer.blocks.size(recvbuf) // item if item else 0)
+    recvcounts = _counts(layer, comm, sendbuf, recvbuf, recvcounts)
     if recvcounts is None or len(recvcounts) != len(comm.group):
         raise ValueError(f"expecting {len(comm.group)} items, got {recvcounts and len(recvcounts)}")
     counts = list(map(operator.index, recvcounts))
@@ -154,11 +153,28 @@ def _reduce_scatter(
     return _scattered(layer, comm, sendbuf, recvbuf, op, sizes)
 
 
-def _gather_counts(layer: Layer, comm: LiveComm, count: int) -> list[int]:
-    """Gather the counts that Reduce_scatter was not given, as mpi4py does before it."""
+def _counts(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, recvcounts: Any) -> Any:
+    """Return the counts of a Reduce_scatter; gather them if it was not given any, as mpi4py does before it."""
+    if recvcounts is not None or (comm.remote is None and in_place(layer.mpi, sendbuf)):
+        return recvcounts
+    item = layer.blocks.kind(recvbuf).Get_size()
+    count = layer.blocks.size(recvbuf) // item if item else 0
     place = meeting(layer, comm)
     answer = ask(layer, Contribution(place.comm, Op.ALLGATHER, PROC_NULL, _COUNT_BYTES, (), count))
     return [answer[at] for at in place.local]
+
+
+def _reduce_scatter_init(layer: Layer, original: Any) -> Any:
+    """Make ``Reduce_scatter_init``, which gathers the counts once and not at every start."""
+    prepare = persistent(_reduce_scatter)(layer, original)
+
+    def call(self: Any, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, *args: Any, **kwargs: Any) -> Any:
+        comm = layer.comms.get(self.handle)
+        if comm is not None and not alone(comm):
+            recvcounts = _counts(layer, comm, sendbuf, recvbuf, recvcounts)
+        return prepare(self, sendbuf, recvbuf, recvcounts, *args, **kwargs)
+
+    return call
 
 
 def _scattered(
@@ -208,3 +224,4 @@ _ON_COMM: dict[str, Reader] = {
 _ON_INTRACOMM: dict[str, Reader] = {"Scan": _scanning("Scan", Op.SCAN), "Exscan": _scanning("Exscan", Op.EXSCAN)}
 
 CALLS: dict[tuple[str, str], Factory] = {**ways("Comm", _ON_COMM), **ways("Intracomm", _ON_INTRACOMM)}
+CALLS["Comm", "Reduce_scatter_init"] = _reduce_scatter_init

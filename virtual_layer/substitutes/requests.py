@@ -102,6 +102,18 @@ class LiveRequests:
         live.deliver = deliver
         return request, serial
 
+    def begin_complete(self) -> Any:
+        """Return a real request without data for a call that has nothing to do, which is complete at once."""
+        request, _ = self.begin()
+        self.end(request)
+        return request
+
+    def end(self, request: Any) -> None:
+        """Complete a request of which the kernel does not know."""
+        live = self.by_handle[request.handle]
+        live.serials = ()
+        self._complete(live, None)
+
     def prepare(self, start: Callable[[int], Deliver | None]) -> Any:
         """Return a real persistent request without data; ``start`` tells the kernel of a start with this number."""
         own = self._own
@@ -128,12 +140,13 @@ class LiveRequests:
         """Ask the kernel about requests under way, and complete the real ones of those that are complete."""
         port = self._own.port
         if mode == _ALL and blocking:
-            serials = [serial for live in requests for serial in live.serials]
-            for serial, outcome in zip(serials, port.ask(_WAIT, entries=serials), strict=True):
+            serials = _open(requests)
+            # A request whose data could not be delivered is known to the kernel no more.
+            for serial, outcome in zip(serials, port.ask(_WAIT, entries=serials) if serials else (), strict=True):
                 self._note(requests, serial, outcome)
             return
         while True:
-            serials = [serial for live in requests for serial in live.serials if serial not in live.outcomes]
+            serials = _open(requests)
             told = port.ask(_TEST, tag=mode, entries=serials, flags=BLOCKING if blocking else 0)
             if not told:
                 return
@@ -183,8 +196,8 @@ class LiveRequests:
             status.Set_tag(live.envelope[1])
 
     def hold(self, comm: Any) -> bool:
-        """Keep a communicator that the program frees if receives on it were left to the library."""
-        waiting = [live for live in self.freed if live.comm == comm]
+        """Keep a communicator that the program frees if it has receives that are not complete."""
+        waiting = [live for live in (*self.freed, *self.by_handle.values()) if live.comm == comm]
         for live in waiting:
             live.comm = type(comm)(comm)
         return bool(waiting)
@@ -194,3 +207,8 @@ class LiveRequests:
         freed, self.freed = self.freed, []
         if freed:
             self.settle(freed, _ALL, blocking=True)
+
+
+def _open(requests: Sequence[LiveRequest]) -> list[int]:
+    """Return the kernel's numbers of requests, but not of the half of an Isendrecv whose outcome it has reported."""
+    return [serial for live in requests for serial in live.serials if serial not in live.outcomes]

@@ -257,6 +257,7 @@ class Windows:
     def _accumulate(self, memory: Any, kind: Any, before: bytearray, data: Any, operation: int) -> None:
         op = self._mpi.Op.fromhandle(operation)
         if op == self._mpi.NO_OP:
+            self._port.release(data)
             return
         if op == self._mpi.REPLACE:
             after = data

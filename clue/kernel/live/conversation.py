@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from clue.collectives import lower
@@ -50,6 +52,8 @@ class Conversation:
         self._waited: Sequence[Pending | None] = ()
         self._meeting: tuple[Meeting, int] | None = None
         self._meetings: dict[int, tuple[Meeting, int, Row]] = {}
+        #: By target, one-sided operations whose arrival or that of an earlier one is not known yet, in order.
+        self._sent: dict[int, deque[tuple[LiveMessage, Row, Any]]] = {}
         self._served_until: dict[int, float] = {}
         self._table = self._meanings()
         #: Handlers of ops by op code, in the form that a rank uses.
@@ -70,7 +74,7 @@ class Conversation:
             cpu = call.cpu
             if burst is not None:
                 cpu = burst(rank.rank, record.rows(rank.rank), call) if kept else 0
-            self._polls.hear(call)
+            self._polls.hear(call.op, cpu)
             self._job.mailboxes.outgoing[rank.rank] = call.payload
             row = self._row(call)
             if cpu:
@@ -228,9 +232,10 @@ class Conversation:
         self._polls.asked_time = True
         self._answer = rank.clock
 
-    def _cancel(self, rank: Rank, row: Row) -> None:
+    def _cancel(self, rank: Rank, row: Row) -> Events:
+        yield from rank.in_turn()
         pending = rank.requests.get(row.request)
-        if isinstance(pending, Receive) and pending.message is None and self._job.mailboxes.cancel(rank.rank, pending):
+        if isinstance(pending, Receive) and self._job.mailboxes.cancel(rank, pending):
             rank.requests[row.request] = Settled(0.0, "cancelled")
             self._job.record.cancelled(rank, row.request)
 
@@ -263,19 +268,22 @@ class Conversation:
         reply = rank.requests[row.request] = Settled()
         payload, back = self._call.payload, row.entries[0] if row.entries else 0
         message = rank.launch((UNMATCHED, rank.rank, row.peer, -1), row.nbytes, _BUFFERED, blocking=False)
-
-        def arrive() -> None:
-            assert message.arrival is not None
-            time = max(message.arrival, self._served_until.get(row.peer, 0.0))
-            self._served_until[row.peer] = time
-            rank.machine.at(max(time, rank.env.now), message.order, lambda: self._let_serve(row, payload))
-
-        self._job.open_services[rank.rank, row.request] = reply, back, row.peer
         assert isinstance(message, LiveMessage)
+        self._job.open_services[rank.rank, row.request] = reply, back, row.peer
+        self._sent.setdefault(row.peer, deque()).append((message, row, payload))
         if message.arrival is None:
-            message.landed = arrive
+            message.landed = partial(self._serve_in_order, row.peer)
         else:
-            arrive()
+            self._serve_in_order(row.peer)
+
+    def _serve_in_order(self, target: int) -> None:
+        """Let a target serve the operations that have arrived there and do not overtake earlier ones."""
+        rank, sent = self._rank, self._sent[target]
+        while sent and sent[0][0].arrival is not None:
+            message, row, payload = sent.popleft()
+            assert message.arrival is not None
+            time = self._served_until[target] = max(message.arrival, self._served_until.get(target, 0.0), rank.env.now)
+            rank.machine.at(time, message.order, partial(self._let_serve, row, payload))
 
     def _let_serve(self, row: Row, payload: Any) -> None:
         now = self._rank.env.now

@@ -111,6 +111,10 @@ class Box:
         else:
             queue.append(message)
 
+    def put_back(self, message: LiveMessage) -> None:
+        """Keep a message that was taken, in its place among those of its source."""
+        self.messages[message.source] = deque(sorted((message, *self.messages.get(message.source, ())), key=_order))
+
     def take(self, message: LiveMessage) -> None:
         """Remove a message."""
         queue = self.messages[message.source]
@@ -182,6 +186,16 @@ class Box:
 
 def _serial(posted: Posted) -> int:
     return posted.serial
+
+
+def _order(message: LiveMessage) -> int:
+    return message.order
+
+
+def _follows(message: LiveMessage, first: LiveMessage) -> bool:
+    """Tell whether a message comes later than another one with the same envelope."""
+    alike = message.box is first.box and (message.source, message.tag) == (first.source, first.tag)
+    return alike and message.order > first.order
 
 
 class LiveMailboxes(Mailboxes):
@@ -301,14 +315,48 @@ class LiveMailboxes(Mailboxes):
         envelopes = (message.envelope for queue in queues for message in queue)
         return min((each for each in envelopes if each is not None and each >= time), default=float("inf"))
 
-    def cancel(self, rank: int, receive: Receive) -> bool:
-        """Remove a receive that has no message yet; tell whether it was there."""
-        found = self.posted(rank, receive)
+    def cancel(self, rank: Rank, receive: Receive) -> bool:
+        """Remove a receive to which no message has come by a rank's present time; tell whether it was there."""
+        if receive.message is not None:
+            return self._part(rank, receive)
+        found = self.posted(rank.rank, receive)
         if found is None:
             return False
-        box = self.box(found[0], rank)
+        box = self.box(found[0], rank.rank)
         box.remove(found[1])
         self._settle(box)
+        return True
+
+    def _part(self, rank: Rank, receive: Receive) -> bool:
+        """Part a receive from a message that is still to come: a sender may be ahead of the rank in virtual time.
+
+        The message goes to the next receive that fits it, which passes its own on. A rendezvous, whose sender may have
+        gone on, stays with its receive.
+        """
+        message = receive.message
+        assert isinstance(message, LiveMessage)
+        later = [
+            each
+            for each in rank.requests.values()
+            if isinstance(each, Receive) and isinstance(each.message, LiveMessage) and _follows(each.message, message)
+        ]
+        later.sort(key=lambda each: each.message.order)  # type: ignore[union-attr]
+        come = message.envelope is not None and message.envelope <= rank.clock
+        if come or not all(each.message.eager for each in (receive, *later)):  # type: ignore[union-attr]
+            return False
+        for each in later:
+            following = each.message
+            each.match(message)
+            assert isinstance(following, LiveMessage)
+            message = following
+        message.receive, box = None, message.box
+        assert box is not None
+        posted = None if box.wild else box.take_named(message.source, message.tag)
+        if posted is not None:
+            posted.receive.match(message)
+        else:
+            box.put_back(message)
+            self.changed(box, message)
         return True
 
     def posted(self, rank: int, receive: Receive) -> tuple[int, Posted] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from clue.kernel.reference.matching import Message, Pending, Receive
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_time import ACTIONS_END, action
 from clue.trace import Op
-from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
+from clue.trace.calls import BLOCKING, LiveOp, Mode
 
 #: A loop counts as spinning after this many polls in a row that found nothing, each after at most this CPU time, ns.
 _SPINNING, _SPIN_BURST = 100, 50_000
@@ -24,8 +25,9 @@ _SPINNING, _SPIN_BURST = 100, 50_000
 POLLS = frozenset({Op.POLL, LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE})
 #: Calls that do not end a streak of polls.
 _IDLE = POLLS | {LiveOp.WTIME, LiveOp.SLEEP, LiveOp.LINE}
-#: A rank that asks for the time while it polls advances by this fraction of the time that it has polled.
-_STEP = 1 / 64
+#: A rank that asks for the time while it polls advances by this fraction of the time that it has polled, and by this
+#: many seconds at least: neither its polls nor its bursts need take any time.
+_STEP, _LEAST_STEP = 1 / 64, 1e-6
 _NEVER = float("inf")
 
 #: A handler that returns the answer to its call.
@@ -51,12 +53,14 @@ class Polls:
         #: Number of polls in a row that have found nothing, and when they began.
         self._streak, self._streak_began = 0, 0.0
         self._served = -1.0
+        #: When the last wait of a loop that spins ended.
+        self._spun = -1.0
         self._bell = Bell(rank.env)
 
-    def hear(self, call: Call) -> None:
-        """Note the next call."""
+    def hear(self, op: int, cpu: int) -> None:
+        """Note the next call, and the duration of the burst before it in nanoseconds, measured or stated."""
         # A program that computes between its polls does not spin: it would go on, whether or not anything changes.
-        if call.op not in _IDLE or call.cpu > _SPIN_BURST:
+        if op not in _IDLE or cpu > _SPIN_BURST:
             self._streak = 0
 
     # -- one look -----------------------------------------------------------------------------------------
@@ -181,19 +185,24 @@ class Polls:
         """
         rank = self._rank
         # A program that asks for the time may be waiting until a time, and must not overshoot it by much.
-        limit = rank.clock + _STEP * (rank.clock - self._streak_began) if self.asked_time else _NEVER
+        step = max(_STEP * (rank.clock - self._streak_began), _LEAST_STEP)
+        limit = rank.clock + step if self.asked_time else _NEVER
+        # What changed at the time of the look may have come after it, unless this rank was woken at that time to look.
+        since = math.nextafter(looked, _NEVER) if looked == self._spun else looked
         # If nothing else can happen, the rank continues although nothing has changed for it.
         self._job.spinning[rank.rank] = lambda: _ring(self._bell)
         come = False
         while not come:
             pendings = list(rank.requests.values())
-            ends = (each.end for each in pendings if each.end is not None and each.end >= looked)
-            served = self._served if self._served >= looked else _NEVER
-            seen = self._mailboxes.next_seen(rank.rank, looked)
+            ends = (each.end for each in pendings if each.end is not None and each.end >= since)
+            served = self._served if self._served >= since else _NEVER
+            seen = self._mailboxes.next_seen(rank.rank, since)
             change = min(min(ends, default=_NEVER), seen, served, limit)
             come = yield from self._until(pendings, max(change, rank.clock), ACTIONS_END)
+            come = come or rank.env.now < since  # a bell at the very time of the last look
         del self._job.spinning[rank.rank]
         rank.wait_until(min(change, rank.env.now), None)
+        self._spun = rank.clock
 
     def note_service(self, time: float) -> None:
         """Note that another rank reads or changes this rank's memory at a time."""
