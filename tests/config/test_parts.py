@@ -175,13 +175,18 @@ def test_a_key_beside_a_part_goes_before_it(parts: Path) -> None:
     assert machine.network.between_nodes.send_delay(10e9) == pytest.approx(1.0)
 
 
-def test_a_part_laid_over_a_machine_takes_the_place_of_what_it_stands_for(parts: Path) -> None:
-    """A part laid over a machine replaces the machine's cores and link."""
+def write_pair(parts: Path) -> None:
+    """Write a program, and a machine of one host with three cores and a link of its own."""
     (parts / "prog.py").write_text("")
     (parts / "pair.yaml").write_text(
         "nodes: [{type: host}]\nnode_types: {host: {processors: 3}}\n"
         "network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us}}\n"
     )
+
+
+def test_a_part_laid_over_a_machine_takes_the_place_of_what_it_stands_for(parts: Path) -> None:
+    """A part laid over a machine replaces the machine's cores and link."""
+    write_pair(parts)
     scenario = load(
         parts,
         "workloads: {w: {program: {script: prog.py}}}\n"
@@ -195,11 +200,7 @@ def test_a_part_laid_over_a_machine_takes_the_place_of_what_it_stands_for(parts:
 
 def test_a_key_beside_a_part_that_is_laid_over_a_machine_goes_before_the_part_alone(parts: Path) -> None:
     """The link is the part's, with the eager limit that is stated beside it, and nothing of the machine's own link."""
-    (parts / "prog.py").write_text("")
-    (parts / "pair.yaml").write_text(
-        "nodes: [{type: host}]\nnode_types: {host: {processors: 3}}\n"
-        "network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us}}\n"
-    )
+    write_pair(parts)
     scenario = load(
         parts,
         "workloads: {w: {program: {script: prog.py}}}\n"
@@ -220,11 +221,7 @@ def test_keys_left_empty_beside_a_part_leave_it_whole(parts: Path) -> None:
 
 def test_parts_take_the_place_of_those_of_a_machine_in_generated_options(parts: Path) -> None:
     """A generated network is the part's link, not that of the machine that it starts from; cores likewise."""
-    (parts / "prog.py").write_text("")
-    (parts / "pair.yaml").write_text(
-        "nodes: [{type: host}]\nnode_types: {host: {processors: 3, price: 900 EUR}}\n"
-        "network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us}}\n"
-    )
+    write_pair(parts)
     scenario = load(
         parts,
         "budget: 9000 EUR\nworkloads: {w: {program: {script: prog.py}}}\n"
