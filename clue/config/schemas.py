@@ -57,10 +57,15 @@ def json_schema(kind: str) -> dict[str, Any]:
 
 
 def _bounded(schema: Any) -> Any:
-    """Return a schema with the names of bounds that JSON Schema has."""
+    """Return a schema with the names of bounds that JSON Schema has; of two equal ones the stricter bound counts."""
     if isinstance(schema, list):
         return [_bounded(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    return {_BOUNDS.get(key, key) if isinstance(value, (int, float)) else key: _bounded(value)
-            for key, value in schema.items()}  # fmt: skip
+    bounds = {key: each for key, each in schema.items() if key in _BOUNDS and isinstance(each, (int, float))}
+    found = {key: _bounded(each) for key, each in schema.items() if key not in bounds}
+    for key, bound in bounds.items():
+        name = _BOUNDS[key]
+        stricter = max if key in {"gt", "ge"} else min
+        found[name] = stricter(bound, found.get(name, bound))
+    return found

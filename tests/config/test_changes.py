@@ -198,3 +198,12 @@ def test_prices_of_all_parts_and_weights_can_be_changed(tmp_path: Path) -> None:
     assert [option.price for option in changed.options] == [Money(900, "EUR"), Money(970, "EUR")]
     assert [each.deviation for each in changed.options[1].stated] == [0.0, 0.0, 0.0, 0.1, 0.0, 0.0]
     assert changed.weighted == {Criterion.MAKESPAN: 5.0, Criterion.TOTAL_COST: 1.0}
+
+
+def test_references_to_parts_are_no_figures(tmp_path: Path) -> None:
+    """The power of a part can be changed, but not the file that it is taken from."""
+    (tmp_path / "heat.clue").mkdir()
+    costs = {"parts": {"cpu": {"per_node": 1, "part": "parts/amd-epyc-9375f", "power": "300 W"}}}
+    scenario = {**SCENARIO, "costs": {**SCENARIO["costs"], "other": costs}}
+    names = [figure.name for figure in ChangeableScenario(scenario, relative_to=tmp_path).figures]
+    assert "costs.other.parts.cpu.power" in names and not any(name.endswith(".part") for name in names)

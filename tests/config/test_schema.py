@@ -177,3 +177,21 @@ def test_the_package_loads_nothing_heavy_before_it_is_used() -> None:
     code = "import sys, clue.config; print([m for m in ('pydantic', 'yaml', 'numpy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_have_the_names_of_json_schema(kind: str) -> None:
+    """Editors ignore bounds by other names."""
+    for part in parts(json_schema(kind)):
+        assert not {name for name in ("gt", "ge", "lt", "le") if isinstance(part.get(name), (int, float))}
+
+
+def test_bounds_and_units_agree_with_the_reader() -> None:
+    """A power usage effectiveness of 0.5 is refused, 1.3 accepted; so are microseconds with their own letter."""
+    pue = next(each["pue"] for each in parts(json_schema("scenario")) if "pue" in each and "description" in each["pue"])
+    number = next(each for each in parts(pue) if each.get("type") == "number")
+    assert jsonschema.Draft202012Validator(number).is_valid(1.3)
+    assert not jsonschema.Draft202012Validator(number).is_valid(0.5)
+    texts = [each["pattern"] for each in parts(json_schema("machine")) if "12.5 us" in each.get("examples", ())]
+    times = texts or [each["pattern"] for each in parts(json_schema("machine")) if "ns|" in each.get("pattern", "")]
+    assert times and all(re.search(pattern, "12.5 µs") for pattern in times)

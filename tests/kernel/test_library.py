@@ -77,6 +77,13 @@ def test_engine_is_compiled_once(compiled: COMPILED) -> None:
     assert ENGINE.is_there()
 
 
+def test_a_compiler_with_one_quotation_mark_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``CXX`` is split into words as a shell does."""
+    monkeypatch.setenv("CXX", "g++ '-O2")
+    with pytest.raises(NoLibraryError, match=r"CXX must be a command, got g\+\+ '-O2"):
+        find_compiler()
+
+
 @pytest.mark.parametrize("size", [0, 100_000])
 def test_engine_that_is_cut_off_is_compiled_again(compiled: COMPILED, size: int) -> None:
     """An engine file that is empty or truncated is compiled again."""
