@@ -191,11 +191,5 @@ def _remarks(family: Family) -> Iterator[str]:
     ):
         if count:
             yield f"{Count(count):{words}} may turn out differently at another size or number of ranks"
-    declared = sorted({region for trace in traces for region in trace.flops()})
-    if declared:
-        yield (
-            f"operations declared in region {', '.join(declared)} are not extrapolated: performance factors apply "
-            "there, not speeds by region"
-        )
     notes = (note_of_recording("", note) for trace in traces for note in trace.head.notes)
     yield from gathered((Said(each, "", "recordings") for each in notes), (), "")

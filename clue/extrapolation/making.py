@@ -12,6 +12,7 @@ from clue.extrapolation.family import Family
 from clue.extrapolation.inference import RefusedError, Structure, infer
 from clue.extrapolation.loops import InLoops, check_length
 from clue.extrapolation.memory import peak_memory
+from clue.extrapolation.operations import Operations, operations, remarks_on, remarks_on_loops
 from clue.extrapolation.plan import DIMENSIONS, Wanted
 from clue.kernel import LoopedProgram
 from clue.progress import Progress, silent
@@ -172,8 +173,9 @@ def extrapolate(
     structure = infer(family, progress, distributions)
     check_length(structure, size, ranks)
     made = structure.generate(size, ranks)
-    warnings, peak = _warnings(family, size, ranks, made.remarks)
-    trace, *repeats = (_told(family, each, size, warnings, peak) for each in (made.trace, *made.repeats))
+    work = operations(family, size, ranks)
+    warnings, peak = _warnings(family, size, ranks, (*made.remarks, *remarks_on(work)))
+    trace, *repeats = (_told(family, each, size, warnings, peak, work) for each in (made.trace, *made.repeats))
     return Extrapolation(trace, size, warnings, factor, local, tuple(repeats), structure=structure)
 
 
@@ -195,8 +197,8 @@ def in_loops(family: Family, loops: InLoops) -> LoopedProgram:
         RefusedError: If the recordings do not determine the program at its size and number of ranks.
     """
     made = loops.make()
-    warnings, peak = _warnings(family, loops.size, loops.ranks, made.remarks)
-    program = made.program(_told(family, made.trace, loops.size, warnings, peak))
+    warnings, peak = _warnings(family, loops.size, loops.ranks, (*made.remarks, *remarks_on_loops(family)))
+    program = made.program(_told(family, made.trace, loops.size, warnings, peak, {}))
     return replace(program, program=replace(program.program, name=Path(family.program).name))
 
 
@@ -228,10 +230,14 @@ def _distance(family: Family, size: int, ranks: int, factor: Factor) -> Iterator
             yield f"the {what} is below the smallest recorded one ({least}), where the program may behave differently"
 
 
-def _told(family: Family, trace: Trace, size: int, warnings: tuple[str, ...], peak: float) -> Trace:
-    """Return a trace whose header describes it, with the memory of each rank."""
+def _told(  # noqa: PLR0917 - two callers
+    family: Family, trace: Trace, size: int, warnings: tuple[str, ...], peak: float, work: Operations
+) -> Trace:
+    """Return a trace whose header describes it, with the memory and the operations of each rank: their mean."""
     first = family.recordings[0].typical.head
-    rank_heads = tuple(replace(each, peak_memory=round(peak)) for each in trace.head.rank_heads)
+    regions = trace.head.regions
+    flops = {regions.index(name): mean / trace.ranks for name, (mean, *_) in work.items() if name in regions}
+    rank_heads = tuple(replace(each, peak_memory=round(peak), flops=flops) for each in trace.head.rank_heads)
     head = replace(
         trace.head,
         rank_heads=rank_heads,

@@ -109,13 +109,14 @@ def read_goal(path: Path) -> Converted:
     if blocked and not _ends(trace_of(ranks, path.name)):
         ranks, blocked = _sequences(path, graphs, blocking=False)
     remarks.count(
-        "receives that may come in any order are taken in that of the file; where messages come in another, a rank is "
-        "late by up to one receive overhead each",
+        "receive that may come in any order is|receives that may come in any order are",
+        "taken in that of the file; where messages come in another, a rank is late by up to one receive overhead each",
         blocked,
     )
     remarks.count(
-        "receives are started before the rank waits for them; their overhead is paid when they are posted, in "
-        "LogGOPSim when the message is there",
+        "receive is started before the rank waits for it; its overhead is paid when it is|"
+        "receives are started before the rank waits for them; their overhead is paid when they are",
+        "posted, in LogGOPSim when the message is there",
         sum(int((rank.columns["op"] == _IRECV).sum()) for rank in ranks if len(rank)),
     )
     return Converted(trace_of(ranks, path.name, notes=["read from a GOAL schedule", *remarks.lines]), remarks.lines)
@@ -255,7 +256,7 @@ class _Parser:
         if found["cpu"] not in {None, "0"}:
             raise self._fault(number, f"operation must be on cpu 0: a rank of clue has one, got cpu {found['cpu']}")
         if found["nic"] not in {None, "0"}:
-            self._remarks.count("operations name a network interface, which is left out")
+            self._remarks.count("operation names|operations name", "a network interface, which is left out")
         label, known = found["label"], self._labels.get(found["label"])
         if known is not None:
             raise self._fault(

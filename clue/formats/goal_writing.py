@@ -74,7 +74,11 @@ class _Schedule:
         """Return the rank's operations and dependencies."""
         front = _Front()
         lines = [line for step in steps for line in self._step(step, front)]
-        self._remarks.count("requests are never waited for; in a schedule the rank ends after them", len(self._ends))
+        self._remarks.count(
+            "request is never waited for; in a schedule the rank ends after it|"
+            "requests are never waited for; in a schedule the rank ends after them",
+            times=len(self._ends),
+        )
         return lines
 
     def _step(self, step: Step, front: _Front) -> Iterator[str]:
@@ -87,7 +91,9 @@ class _Schedule:
         elif isinstance(step, Branch):
             yield from self._branch(step, front)
         else:
-            self._remarks.count("Test or probe calls that found nothing are left out")
+            self._remarks.count(
+                "Test or probe that found nothing is|Tests or probes that found nothing are", "left out"
+            )
 
     def _message(self, message: Transfer, front: _Front) -> Iterator[str]:
         nbytes = self._program.nbytes(self._rank, message)

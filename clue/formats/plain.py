@@ -18,6 +18,7 @@ from clue.formats.remarks import Remarks
 from clue.kernel import Program, compile_program
 from clue.kernel.model.program import Row
 from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace
+from clue.units import count_of
 
 _MODES = int(Flag.SYNCHRONOUS | Flag.BUFFERED | Flag.READY)
 _WILD = int(Flag.ANY_SOURCE | Flag.ANY_TAG)
@@ -124,7 +125,8 @@ def _refuse(trace: Trace) -> None:
     spawned = sum(head.world > 0 for head in trace.head.rank_heads)
     if spawned:
         raise UsageError(
-            f"{trace.name}: program must not spawn others to be written in this format, got {spawned} spawned ranks"
+            f"{trace.name}: program must not spawn others to be written in this format, got "
+            f"{count_of(spawned, 'spawned rank')}"
         )
     between = (trace.ops.flags & _INTER > 0) & np.isin(trace.ops.op, [int(op) for op in COLLECTIVES])
     if between.any():
@@ -136,19 +138,41 @@ def _refuse(trace: Trace) -> None:
 
 def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
     ops = trace.ops
-    for what, those in (
-        ("ops lie in regions, which are left out", ops.region > 0),
-        ("sends have a mode (synchronous, buffered, ready), which is left out", ops.flags & _MODES > 0),
-        ("receives named no source or no tag; they name what they matched", ops.flags & _WILD > 0),
-        ("receives were cancelled and are left out", ops.flags & _CANCELLED > 0),
-        ("calls that clue does not model (one-sided, files, …) are left out", ops.op == Op.OTHER),
-        ("calls that pack or unpack are left out", ops.op == Op.PACK),
-        ("sleeps are left out", ops.op == Op.SLEEP),
-        ("probes are left out", ops.op == Op.PROBE),
-        ("matched probes are left out; their receives stay", ops.op == Op.MPROBE),
-        ("constructors of communicators are written as an allreduce of 8 B each", ops.op == Op.COMM),
+    for words, rest, those in (
+        ("op lies in a region, which is|ops lie in regions, which are", "left out", ops.region > 0),
+        (
+            "send has a mode|sends have a mode",
+            "(synchronous, buffered, ready), which is left out",
+            ops.flags & _MODES > 0,
+        ),
+        (
+            "receive named no source or no tag; it names|receives named no source or no tag; they name",
+            "what was matched",
+            ops.flags & _WILD > 0,
+        ),
+        ("receive was cancelled and is|receives were cancelled and are", "left out", ops.flags & _CANCELLED > 0),
+        (
+            "call that clue does not model (one-sided, files, …) is|"
+            "calls that clue does not model (one-sided, files, …) are",
+            "left out",
+            ops.op == Op.OTHER,
+        ),
+        ("call that packs or unpacks is|calls that pack or unpack are", "left out", ops.op == Op.PACK),
+        ("sleep is|sleeps are", "left out", ops.op == Op.SLEEP),
+        ("probe is|probes are", "left out", ops.op == Op.PROBE),
+        (
+            "matched probe is left out; its receive stays|matched probes are left out; their receives stay",
+            "",
+            ops.op == Op.MPROBE,
+        ),
+        (
+            "constructor of a communicator is written as an allreduce of 8 B|"
+            "constructors of communicators are written as an allreduce of 8 B each",
+            "",
+            ops.op == Op.COMM,
+        ),
     ):
-        remarks.count(what, int(those.sum()))
+        remarks.count(words, rest, int(those.sum()))
 
 
 class _Channels:
@@ -195,11 +219,15 @@ class _Channels:
     def remark(self, remarks: Remarks) -> None:
         """Remark on changed tags, and on messages without a partner."""
         remarks.count(
-            f"sends and receives are on other communicators than the first; their tags begin at {self._first}",
+            "send or receive is on another communicator than the first; its tags begin|"
+            "sends and receives are on other communicators than the first; their tags begin",
+            f"at {self._first}",
             self._elsewhere,
         )
         unsent = sum(max(0, len(r) - len(self._sent.get(channel, ()))) for channel, r in self._received.items())
-        remarks.count("receives have no message; they are written with 0 B", unsent)
+        remarks.count(
+            "receive has no message and is written|receives have no message and are written", "with 0 B", unsent
+        )
 
 
 class _Flattening:
@@ -287,7 +315,9 @@ class _Flattening:
         if op in self._keep and whole and not row.flags & _NONBLOCKING:
             if algorithm != default_choice(self._library, replace(collective, manner=PLAIN)):
                 self._remarks.count(
-                    "calls of ranks to collectives lose what decides their algorithm (in place, operation, elements)"
+                    "call of a rank to a collective loses what decides its|"
+                    "calls of ranks to collectives lose what decides their",
+                    "algorithm (in place, operation, elements)",
                 )
             return (Whole(op, collective),)
         return self._lowered(row, lower(collective, row.members.index(self._rank), algorithm), ~(2 * serial))
@@ -299,7 +329,9 @@ class _Flattening:
         return self._lowered(row, neighbor(row.entries), ~(2 * serial + 1))
 
     def _lowered(self, row: Row, schedule: Schedule, key: int) -> Sequence[Step]:
-        self._remarks.count("calls of ranks to collectives are lowered to messages")
+        self._remarks.count(
+            "call of a rank to a collective is|calls of ranks to collectives are", "lowered to messages"
+        )
         if not schedule:
             if row.flags & _NONBLOCKING:
                 self._open.add(row.request)

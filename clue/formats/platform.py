@@ -7,15 +7,19 @@ The times of sender and receiver become options, because in SimGrid they belong 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clue.errors import UsageError
+from clue.formats.platform_remarks import remark_on
 from clue.formats.remarks import Remarks, Written
 from clue.formats.ti_actions import FLOPS_PER_SECOND
-from clue.machine import MOST_RANKS, Link, Machine, NoContention, Progress
+from clue.machine import MOST_RANKS, Link, Machine
+from clue.printable import printable
+from clue.units import count_of
 
 if TYPE_CHECKING:
     from clue.machine.contention.topology import Topology
@@ -26,6 +30,8 @@ _UNBOUND = 1e18
 _MOST_ROUTED = 512
 #: A size above that of all messages, for limits that SimGrid stores as an int.
 _LARGEST = 2**31 - 1
+#: SimGrid's names of MPI libraries, whose choices of algorithms it follows.
+_SELECTORS = {"mpich": "mpich", "mpich-flat": "mpich", "openmpi": "ompi"}
 _HEADER = """\
 <?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -64,12 +70,12 @@ def simgrid_platform(machine: Machine, *, flops_per_second: float = FLOPS_PER_SE
             f"{machine.name}: processors must be at most {MOST_RANKS} to be listed as hosts, got {machine.processors}"
         )
     remarks = Remarks()
-    _remark(machine, remarks)
-    link = machine.network.between_nodes
-    links = "\n".join(_network(machine, _line(link, remarks)))
-    xml = f'{_HEADER}<platform version="4.1">\n<!-- {_comment(machine)} -->\n{links}\n</platform>\n'.replace(
-        "HOSTS", "\n".join(_hosts(machine, flops_per_second))
-    )
+    network = machine.network
+    link = network.between_nodes if len(machine.nodes) > 1 else network.within_node
+    remark_on(machine, link, remarks)
+    hosts = "\n".join(_hosts(machine, flops_per_second))
+    links = "\n".join(_network(machine, _line(link))).replace("HOSTS", hosts)
+    xml = f'{_HEADER}<platform version="4.1">\n<!-- {_comment(machine)} -->\n{links}\n</platform>\n'
     names = [f"node-{i}\n" for i, node in enumerate(machine.nodes) for _ in range(node.processors)]
     return Platform(xml, "".join(names), tuple(_options(machine, link)), remarks.lines)
 
@@ -82,59 +88,9 @@ def write_platform(machine: Machine, name: str, *, flops_per_second: float = FLO
 
 
 def _comment(machine: Machine) -> str:
-    return f"{machine.name}, {len(machine.nodes)} nodes, {machine.processors} processors".replace("--", "- -")
-
-
-def _remark(machine: Machine, remarks: Remarks) -> None:
-    types, network = list(machine.node_types().values()), machine.network
-    links = set(network.links.values())
-    for what, times in (
-        ("changes over time are left out", len(machine.changes)),
-        ("pairs of node types have links of their own, which are left out", len(network.pairs)),
-        ("node types have links within a node of their own, which are left out", len(network.within)),
-        ("nodes have domains with a link between them, which is left out", int(network.across_domains is not None)),
-        (
-            "node types have factors or speeds by region, which are left out",
-            sum(bool(t.performance_factors or t.speeds) for t in types),
-        ),
-        ("node types have memory contention, which is left out", sum(bool(t.memory_contention) for t in types)),
-        ("node types have background load, which is left out", sum(t.background_load > 0 for t in types)),
-        (
-            "node types share their memory among copies, which is left out",
-            sum(t.copy_bandwidth is not None for t in types),
-        ),
-        ("node types have cold starts, which are left out", sum(t.cold_start.is_stated for t in types)),
-        ("node types have a reduction delay, which is left out", sum(t.reduction_delay > 0 for t in types)),
-        (
-            "links state a send_overhead, which is left out: Isend takes as long as Send",
-            sum(each.send_overhead is not None for each in links),
-        ),
-        (
-            "links have messages that are acknowledged, which is left out: senders do not wait for it",
-            sum(each.acknowledged_from is not None for each in links),
-        ),
-        (
-            "links state how long messages keep what they share (busy), which is left out: bandwidths determine it",
-            sum(each.busy is not None for each in links),
-        ),
-        (
-            "links state how much they let through at once (bucket), which is left out: SimGrid's links have no bucket",
-            sum(each.bucket > 0 for each in links),
-        ),
-        (
-            "library works within calls only, which is left out: SimGrid's works at any time",
-            int(network.progress is Progress.CALLS),
-        ),
-        ("collectives choose algorithms, which SimGrid's options name otherwise", len(network.collectives)),
-    ):
-        remarks.count(what, times)
-    contention = network.contention
-    if contention.keeps_ports:
-        remarks.count("contention model, ports that serve in turn, is replaced by links that are shared")
-    elif contention.topology is None and contention != NoContention():
-        remarks.count(
-            f"contention model, a {contention.name}, is left out: simultaneous messages do not slow each other down"
-        )
+    """Return a comment; XML allows no two hyphens in a row in it."""
+    numbers = f"{count_of(len(machine.nodes), 'node')}, {count_of(machine.processors, 'processor')}"
+    return re.sub("-(?=-)", "- ", f"{printable(machine.name)}, {numbers}")
 
 
 def _hosts(machine: Machine, flops_per_second: float) -> Iterator[str]:
@@ -151,11 +107,8 @@ class _Line:
     bandwidth: float
 
 
-def _line(link: Link, remarks: Remarks) -> _Line:
+def _line(link: Link) -> _Line:
     """Return the straight line of a link's transmission."""
-    for name, curve in (("send", link.send_delay), ("transmission", link.transmission_delay)):
-        if len(set(curve.slopes)) > 1 or curve(0) != curve.times[0] - curve.sizes[0] * curve.slopes[0]:
-            remarks.count(f"{name} delay is no straight line; its value at 0 B and last slope are taken")
     slope = link.transmission_delay.slopes[-1]
     return _Line(link.transmission_delay(0), 1 / slope if slope else _UNBOUND)
 
@@ -215,17 +168,17 @@ def _routed(topology: Topology, nodes: int, line: _Line) -> Iterator[str]:
 
 
 def _options(machine: Machine, link: Link) -> Iterator[str]:
-    """Yield options: plain max-min sharing, and clue's eager limit, send and receive delays."""
-    local = machine.network.within_node
+    """Yield options: plain max-min sharing, and clue's library, eager limit, send and receive delays."""
     limit = _LARGEST if link.eager_limit is None else min(_LARGEST, int(link.eager_limit) + 1)
-    slope = local.transmission_delay.slopes[-1]
+    loopback = _line(machine.network.within_node)
     sending = f"0:{link.send_delay(0)!r}:{link.send_delay.slopes[-1]!r}"
     settings: dict[str, object] = {
         "network/model": "CM02",
         "network/crosstraffic": 0,
         "network/TCP-gamma": 1e18,
-        "network/loopback-lat": local.transmission_delay(0),
-        "network/loopback-bw": 1 / slope if slope else _UNBOUND,
+        "network/loopback-lat": loopback.latency,
+        "network/loopback-bw": loopback.bandwidth,
+        "smpi/coll-selector": _SELECTORS[machine.network.collective_library],
         "smpi/async-small-thresh": limit,
         "smpi/send-is-detached-thresh": limit,
         "smpi/os": sending,

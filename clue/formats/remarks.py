@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from clue.caveats import Count
 from clue.trace import Trace
 
 
@@ -12,17 +13,23 @@ class Remarks:
     """Collects remarks on changes; equal remarks are counted."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
+        self._counts: dict[tuple[str, str], int] = {}
 
-    def count(self, what: str, times: int = 1) -> None:
-        """Count one more occurrence; ``what`` follows the number, as in "3 probes are left out"."""
+    def count(self, words: str, rest: str = "", times: int = 1) -> None:
+        """Count further occurrences, as in "3 probes are left out".
+
+        Args:
+            words: Words after the number, for one and for several: ``"probe is|probes are"``.
+            rest: The rest of the remark.
+            times: Number of occurrences.
+        """
         if times:
-            self._counts[what] = self._counts.get(what, 0) + times
+            self._counts[words, rest] = self._counts.get((words, rest), 0) + times
 
     @property
     def lines(self) -> tuple[str, ...]:
         """All remarks, in the order of first occurrence."""
-        return tuple(f"{times:,} {what}" for what, times in self._counts.items())
+        return tuple(f"{Count(times):{words}} {rest}".rstrip() for (words, rest), times in self._counts.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,13 +14,18 @@ from clue.formats.ti_actions import NAMES, NOWHERE, Action, actions
 from clue.formats.words import DIGITS, Integers, Lines, Mask, Names
 from clue.trace import Op
 from clue.trace.meaning import LARGEST_TAG
+from clue.units import count_of
 
+#: Largest number of faults told of one file.
+_MOST_FAULTS = 20
 #: Bytes of SimGrid's datatypes by number, from DOUBLE (0) to COUNT (59), on 64-bit Linux.
 _BYTES = np.array([
     8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8, 8,
     8, 16, 16, 8, 8, 8, 16, 16, 4, 4, 8, 16, 8, 16, 16, 4, 2, 4, 8, 16, 32, 1, 8, 16, 32, 0, 0, 1, 8, 8,
 ])  # fmt: skip
 _ACTION = 1
+#: Datatypes after the sizes of an allgatherv: of what is sent, and of what is received.
+_DATATYPES = 2
 _WHOLE = f"must be a whole number of at most {DIGITS} digits"
 _NOT_NEGATIVE = "must not be negative"
 _NAMES = Names(NAMES)
@@ -75,29 +80,34 @@ def understand(lines: Lines, rank: int, size: int, flops_per_second: float, rema
         remarks: Collects remarks on changes.
 
     Raises:
-        UsageError: At the first line that breaks a rule.
+        UsageError: With all lines that break a rule, at most 20 of them in words.
     """
     return _Reader(lines, rank, size, 1e9 / flops_per_second, remarks).read()
 
 
-class _FirstFault:
-    """The first line that breaks a rule, and the rule."""
+class Faults:
+    """The lines that break rules, each with the first rule that it breaks."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
-        self._line = len(lines)
-        self._message = ""
+        self._bad = np.zeros(len(lines), np.bool_)
+        self._told: dict[int, str] = {}
 
-    def note(self, line: int, rule: str, got: object = None, why: str = "") -> None:
-        """Record a line that breaks a rule; without ``got``, the message shows the whole line."""
-        if line < self._line:
-            there = repr(" ".join(self._lines.words(line))) if got is None else got
-            self._line, self._message = line, f"{rule}, got {there}{why}"
+    def note(self, lines: Integers, rule: str, got: Callable[[int], object], why: str = "") -> None:
+        """Record lines that break a rule, in order; ``got`` returns what is wrong in one of them."""
+        self._bad[lines] = True
+        for line in lines[:_MOST_FAULTS].tolist():
+            self._told.setdefault(line, f"{rule}, got {got(line)}{why}")
 
     def tell(self) -> None:
         """Raise the error, if any."""
-        if self._message:
-            raise UsageError(f"{self._lines.place(self._line)}: {self._message}")
+        if self._told:
+            first = sorted(self._told)[:_MOST_FAULTS]
+            more = int(self._bad.sum()) - len(first)
+            told = [f"{self._lines.place(line)}: {self._told[line]}" for line in first]
+            raise UsageError(
+                [*told, *([f"{self._lines.text.file}: and {count_of(more, 'more fault')}"] if more else [])]
+            )
 
 
 class _Reader:
@@ -107,7 +117,7 @@ class _Reader:
         self._lines, self._rank, self._size, self._remarks = lines, rank, size, remarks
         self._nanoseconds_per_flop = nanoseconds_per_flop
         self._actions = actions(rank, size)
-        self._faults = _FirstFault(lines)
+        self._faults = Faults(lines)
         self._code = self._find_codes()
         self._default = self._find_default()
         columns = np.zeros((8, len(self._code)), np.int64)
@@ -136,8 +146,9 @@ class _Reader:
 
     def _find_codes(self) -> Integers:
         codes = np.append(self._lines.which(_ACTION, _NAMES), _CODES["waitall"])
-        for line in np.flatnonzero(codes[:-1] < 0)[:1].tolist():
-            self._faults.note(line, f"action must be one of {', '.join(NAMES)}")
+        unknown = np.flatnonzero(codes[:-1] < 0)
+        rule = f"action must be one of {', '.join(NAMES)}"
+        self._faults.note(unknown, rule, lambda line: repr(" ".join(self._lines.words(line))))
         return codes
 
     def _find_default(self) -> Integers:
@@ -149,8 +160,8 @@ class _Reader:
     def _add_up(self) -> None:
         """Check that the rank's total computation fits a whole number of nanoseconds."""
         total = np.cumsum(self._before.astype(np.float64) + self._after)[:-1]
-        for line in np.flatnonzero(total > LONGEST)[:1].tolist():
-            self._faults.note(line, f"rank must compute for at most {LONGEST:g} ns altogether", f"{total[line]:g} ns")
+        rule = f"rank must compute for at most {LONGEST:g} ns altogether"
+        self._faults.note(np.flatnonzero(total > LONGEST)[:1], rule, lambda line: f"{total[line]:g} ns")
 
     def _take(self, name: str, at: Integers) -> None:
         """Read all lines of an action."""
@@ -175,14 +186,13 @@ class _Reader:
     def _keep_long(self, name: str, numbers: int, at: Integers) -> Integers:
         """Return the lines with this number of words after the action."""
         there = self._lines.count[at] - _ACTION - 1
-        for i in np.flatnonzero(there < numbers)[:1].tolist():
-            self._faults.note(int(at[i]), f"{name} must have {numbers} number{'s'[: numbers != 1]} after it", there[i])
+        rule = f"{name} must have {count_of(numbers, 'number')} after it"
+        self._faults.note(at[there < numbers], rule, lambda line: self._lines.count[line] - _ACTION - 1)
         return at[there >= numbers]
 
     def _keep(self, at: Integers, good: Mask, rule: str, word: int, why: str = "") -> Integers:
-        """Record the word at this position on the first invalid line; return the valid lines."""
-        for line in at[~good][:1].tolist():
-            self._faults.note(line, rule, self._lines.words(line)[word], why)
+        """Record the word at this position on the invalid lines; return the valid lines."""
+        self._faults.note(at[~good], rule, lambda line: self._lines.words(line)[word], why)
         return at[good]
 
     def _whole(self, word: int, at: Integers, what: str) -> tuple[Integers, Integers]:
@@ -247,8 +257,9 @@ class _Reader:
         """Return the bytes of an element on each line, and which lines have a valid datatype."""
         there = self._lines.has(at, action.datatype)
         if action.op is Op.ALLGATHERV:
-            # Displacements may follow the sizes, without datatypes.
-            there &= np.isin(self._lines.count[at] - action.datatype, (1, 2, 2 + self._size))
+            # Displacements may follow the sizes instead of two datatypes, or after them: one for each rank.
+            further = self._lines.count[at] - action.datatype
+            there &= (further <= _DATATYPES) | (further > self._size)
         kind, good = self._lines.whole(at, action.datatype)
         good &= (kind >= 0) & (kind < len(_BYTES))
         return np.where(there, _BYTES[np.where(good, kind, 0)], self._default[at]), good | ~there
@@ -257,12 +268,15 @@ class _Reader:
         """Treat a sleep as computation, because clue's ops have no idle time."""
         at, burst = self._burst(2, at, "seconds", 1e9)
         self._before[at] = burst
-        self._remarks.count("sleeps are taken as computation", len(at))
+        self._remarks.count("sleep is|sleeps are", "taken as computation", len(at))
 
     def take_communicator(self, at: Integers) -> None:
         """Skip the lines, as SimGrid does."""
-        what = "actions make communicators whose members these traces do not state; they are left out"
-        self._remarks.count(what, len(at))
+        words = (
+            "action makes a communicator whose members these traces do not state and is|"
+            "actions make communicators whose members these traces do not state and are"
+        )
+        self._remarks.count(words, "left out", len(at))
 
     def take_isend(self, at: Integers) -> None:
         """Name a request."""
@@ -288,6 +302,14 @@ class _Reader:
         """Also read the source; both tags are 0."""
         at, ranks = self._rank_at(5, at, "source")
         self._source[at] = ranks
+
+    def take_allgatherv(self, at: Integers) -> None:
+        """Check that there is a displacement for each rank, if there are any."""
+        further = self._lines.count[at] - self._actions["allgatherv"].datatype
+        least = np.where(further > self._size, _DATATYPES + self._size, self._size)
+        rule = f"allgatherv must have {count_of(self._size, 'displacement')} after its sizes and datatypes, if any"
+        few = at[(further > _DATATYPES) & (further < least)]
+        self._faults.note(few, rule, lambda line: repr(" ".join(self._lines.words(line))))
 
     def take_alltoallv(self, at: Integers) -> None:
         """Read the sizes sent to each rank."""
@@ -316,5 +338,6 @@ _MORE: Mapping[str, Callable[[_Reader, Integers], None]] = {
     "wait": _Reader.take_wait,
     "test": _Reader.take_test,
     "sendRecv": _Reader.take_sendrecv,
+    "allgatherv": _Reader.take_allgatherv,
     "alltoallv": _Reader.take_alltoallv,
 }

@@ -16,7 +16,7 @@ from clue.errors import UsageError
 from clue.formats.growing import ended
 from clue.formats.remarks import Converted, Remarks
 from clue.formats.ti_actions import FLOPS_PER_SECOND
-from clue.formats.ti_lines import ActionLines, understand
+from clue.formats.ti_lines import ActionLines, Faults, understand
 from clue.formats.ti_requests import Events, match
 from clue.formats.words import Integers, Lines, Mask, read_lines
 from clue.machine import MOST_RANKS
@@ -37,14 +37,22 @@ def read_ti(path: Path, *, flops_per_second: float = FLOPS_PER_SECOND) -> Conver
         flops_per_second: Speed at which flops become CPU seconds.
 
     Raises:
-        UsageError: If a file is missing, an action is unknown, or its numbers are invalid.
+        UsageError: If a file is missing; or with all lines whose action is unknown, or whose numbers are invalid.
     """
     if not flops_per_second > 0:
         raise UsageError(f"flops per second must be above 0, got {flops_per_second}")
     remarks = Remarks()
     ranks = []
+    faults: list[str] = []
     for rank, (lines, size) in enumerate(_ranks(path)):
-        ranks.append(_Assembly(understand(lines, rank, size, flops_per_second, remarks), remarks).ops())
+        try:
+            said = understand(lines, rank, size, flops_per_second, remarks)
+        except UsageError as error:
+            faults += error.faults
+        else:
+            ranks.append(_Assembly(said, remarks).ops())
+    if faults:
+        raise UsageError(faults)
     note = f"read from SimGrid's time-independent traces at {flops_per_second:g} flop/s"
     return Converted(trace_of(ranks, path.name, notes=[note, *remarks.lines]), remarks.lines)
 
@@ -84,9 +92,9 @@ def _merged(lines: Lines) -> list[Lines]:
     """Return the lines of each rank in a file for all ranks."""
     rank, good = lines.whole(np.arange(len(lines)), _RANK)
     good &= rank >= 0
-    if not good.all():
-        line = int(np.argmin(good))
-        raise UsageError(f"{lines.place(line)}: line must begin with a rank, got {lines.words(line)[0]!r}")
+    faults = Faults(lines)
+    faults.note(np.flatnonzero(~good), "line must begin with a rank", lambda line: repr(lines.words(line)[0]))
+    faults.tell()
     _check_ranks(lines, rank)
     order = np.argsort(rank, kind="stable")
     bounds = np.searchsorted(rank[order], np.arange(rank.max(initial=-1) + 2))
@@ -164,21 +172,25 @@ class _Assembly:
 
     def _wait(self, lines: Integers, found: Integers, numbers: Integers) -> None:
         there = found >= 0
-        what = "waits have no request left to wait for and are left out"
-        self._remarks.count(what, int((~there).sum()))
+        words = "wait has no request left to wait for and is|waits have no request left to wait for and are"
+        self._remarks.count(words, "left out", int((~there).sum()))
         self._said.op[lines[there]] = Op.WAIT
         self._request[lines[there]] = numbers[found[there]]
 
     def _test(self, lines: Integers, found: Integers) -> None:
         """Assume that tests found nothing: the trace does not contain it, and the request stays open for its wait."""
         there = lines[found >= 0]
-        self._remarks.count("tests are taken as having found nothing", len(there))
+        self._remarks.count("test is|tests are", "taken as having found nothing", len(there))
         self._said.op[there] = Op.POLL
 
     def _wait_for_all(self, lines: Integers, requests: Integers, spans: Integers) -> None:
         """Convert each line to a wait for the requests that are open there, which ends a span."""
         counts = np.bincount(spans, minlength=len(lines))
-        self._remarks.count("requests are waited for by no action; ranks wait for them at their end", int(counts[-1]))
+        words = (
+            "request is waited for by no action; its rank waits for it at its end|"
+            "requests are waited for by no action; ranks wait for them at their end"
+        )
+        self._remarks.count(words, times=int(counts[-1]))
         self._said.op[lines[counts > 0]] = Op.WAIT
         alone, several = counts[spans] == 1, counts[spans] > 1
         self._request[lines[spans[alone]]] = requests[alone]

@@ -19,6 +19,9 @@ from clue.trace import Op, Trace
 
 #: SimGrid 3.32 stores bytes in an int.
 _LARGEST = 2**31 - 1
+_TOO_LARGE = "2 GiB or more, which SimGrid 3.32 cannot count"
+#: Collectives whose list of sizes SimGrid adds up; that of an alltoallv is written with its sums.
+_ADDED_UP = frozenset({Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.REDUCE_SCATTER})
 #: A request as a ``wait`` names it: source, destination, tag.
 Key = tuple[int, int, int]
 
@@ -82,7 +85,9 @@ class _Keys:
                 step.tag for steps in program.steps for step in _serial(steps) if isinstance(step, Transfer)
             )
             remarks.count(
-                "channels have messages waited for out of order; each message gets a tag", len(self._shuffled)
+                "channel has messages|channels have messages",
+                "waited for out of order; each message gets a tag",
+                len(self._shuffled),
             )
 
     def _find_shuffled(self, rank: int, steps: Sequence[Step]) -> None:
@@ -136,7 +141,7 @@ class _Actions:
             elif isinstance(step, Wait):
                 yield from self._wait(step.requests)
             elif isinstance(step, Whole):
-                yield _COLLECTIVES[step.op](step.collective, self._rank)
+                yield self._collective(step)
             elif isinstance(step, Poll):
                 yield from self._test(step)
             else:
@@ -156,8 +161,16 @@ class _Actions:
             self._open[message.request] = (channel[0], channel[1], tag)
         nbytes = self._program.nbytes(self._rank, message)
         if nbytes > _LARGEST:
-            self._remarks.count("sides of messages have 2 GiB or more, which SimGrid 3.32 cannot count")
+            self._remarks.count("side of a message has|sides of messages have", _TOO_LARGE)
         return f"{_NAMES[message.sends, message.blocking]} {message.peer} {tag} {nbytes}"
+
+    def _collective(self, whole: Whole) -> str:
+        line = _COLLECTIVES[whole.op](whole.collective, self._rank)
+        # SimGrid adds up the sizes of a list, in an int, too.
+        total = sum(whole.collective.sizes) if whole.op in _ADDED_UP else 0
+        if max([total, *map(int, line.split()[1:])]) > _LARGEST:
+            self._remarks.count("call of a rank to a collective has|calls of ranks to collectives have", _TOO_LARGE)
+        return line
 
     def _wait(self, requests: Sequence[int]) -> Iterator[str]:
         known = [request for request in requests if request in self._open]
@@ -173,10 +186,17 @@ class _Actions:
         if list(self._open.values()).count(key) == 1:
             yield f"test {key[0]} {key[1]} {key[2]}"
         else:
-            self._remarks.count("Test or probe calls that found nothing have no request to name and are left out")
+            self._remarks.count(
+                "Test or probe that found nothing has no request to name and is|"
+                "Tests or probes that found nothing have no request to name and are",
+                "left out",
+            )
 
     def _in_line(self, branch: Branch) -> Iterator[str]:
-        self._remarks.count("calls of ranks to nonblocking collectives are written as blocking ones")
+        self._remarks.count(
+            "call of a rank to a nonblocking collective is written as a blocking one|"
+            "calls of ranks to nonblocking collectives are written as blocking ones"
+        )
         for step in branch.steps:
             if isinstance(step, Transfer):
                 yield self._message(step)
@@ -188,7 +208,10 @@ class _Actions:
         for request in requests:
             source, dest, tag = key = self._open[request]
             if source == dest and next(each for each, name in self._open.items() if name == key) != request:
-                self._remarks.count("waits for messages of a rank to itself name receive and send alike")
+                self._remarks.count(
+                    "wait for a message of a rank to itself names|waits for messages of a rank to itself name",
+                    "receive and send alike",
+                )
             del self._open[request]
             yield f"wait {source} {dest} {tag}"
 

@@ -226,14 +226,13 @@ def test_what_a_reader_should_know_is_said() -> None:
     ]
 
 
-def test_what_recordings_note_and_declare_is_said_once() -> None:
-    """Notes of recordings come once, with the largest figure; operations that a program declares are left out."""
+def test_what_recordings_note_is_said_once() -> None:
+    """Notes of recordings come once, with the largest figure."""
     busy = "recorded on a busy computer: other processes kept a rank from computing for {}% of its time"
     found = []
     for size, share in ((8, 7), (16, 12)):
         trace = TraceBuilder(2, "ring.py")
         trace[1].compute(1.0, "solve")
-        trace.declare(1, region="solve", flops=1e9)
         trace[1].recv(0, flags=Flag.ANY_SOURCE if size == 8 else 0)
         trace[0].send(1, 8)
         built = trace.build()
@@ -244,8 +243,6 @@ def test_what_recordings_note_and_declare_is_said_once() -> None:
     assert Family.of([Recording(8, 2, (typical,)), found[1]], "ring").remarks() == (
         "1 of 2 recordings was made once, so it is unknown how much bursts vary: record with --repeats 3",
         "1 receive from any source was recorded: it may turn out differently at another size or number of ranks",
-        "operations declared in region solve are not extrapolated: performance factors apply there, not speeds by "
-        "region",
         f"recordings: {busy.format('up to 12')}",
         "recordings: the program has threads that call MPI",
     )

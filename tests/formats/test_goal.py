@@ -253,7 +253,7 @@ def test_comments_and_interfaces(tmp_path: Path) -> None:
     )
     converted = read_goal(path)
     assert converted.trace.ops.op.tolist() == [Op.SEND, Op.RECV]
-    assert converted.remarks == ("1 operations name a network interface, which is left out",)
+    assert converted.remarks == ("1 operation names a network interface, which is left out",)
 
 
 def test_rank_left_open(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def test_options_say_what_the_platform_cannot() -> None:
     assert "--cfg=smpi/or:0:5e-06:0" in options
     assert "--cfg=smpi/async-small-thresh:64001" in options
     assert "--cfg=network/crosstraffic:0" in options
+    assert "--cfg=smpi/coll-selector:mpich" in options
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,8 @@ def test_options_say_what_the_platform_cannot() -> None:
     [
         (
             FactorTable(((1, 1.0), (2, 1.5))),
-            "1 contention model, a factor, is left out: simultaneous messages do not slow each other down",
+            "1 contention model, a factor (factor on both delays by simultaneous messages: 1: ×1, 2: ×1.5), is left "
+            "out: simultaneous messages do not slow each other down",
         ),
         (Ports(), "1 contention model, ports that serve in turn, is replaced by links that are shared"),
     ],
@@ -110,7 +112,8 @@ def test_bent_curves_are_told() -> None:
     """A transmission delay that is not a straight line causes a remark."""
     bent = Link(Curve.line(0.0), Curve.through([(0, 1e-5), (1000, 2e-5), (2000, 9e-5)]))
     remarks = simgrid_platform(machine(link=bent)).remarks
-    assert remarks == ("1 transmission delay is no straight line; its value at 0 B and last slope are taken",)
+    taken = "1 transmission delay is no straight line; its value at 0 B and last slope are taken: 10 us + 70 ns/B"
+    assert remarks == (taken,)
 
 
 def test_what_links_and_libraries_state_beyond_delays_is_told() -> None:
@@ -119,10 +122,69 @@ def test_what_links_and_libraries_state_beyond_delays_is_told() -> None:
     stated = replace(stated, bucket=9000.0)
     several = replace(machine(link=stated), network=Network(stated, stated, contention=NONE, progress=Progress.CALLS))
     assert simgrid_platform(several).remarks == (
-        "1 links state a send_overhead, which is left out: Isend takes as long as Send",
-        "1 links have messages that are acknowledged, which is left out: senders do not wait for it",
-        "1 links state how long messages keep what they share (busy), which is left out: bandwidths determine it",
-        "1 links state how much they let through at once (bucket), which is left out: SimGrid's links have no bucket",
+        "1 link states a send_overhead (1 us), which is left out: Isend takes as long as Send",
+        "1 link has messages that are acknowledged (from 1 KB), which is left out: senders do not wait for it",
+        "1 link states how long messages keep what they share (busy: 4 ns/B), which is left out: bandwidths determine "
+        "it",
+        "1 link states how much it lets through at once (bucket: 9 KB), which is left out: SimGrid's links have no "
+        "bucket",
         "1 library works within calls only, which is left out: SimGrid's works at any time",
     )
-    assert simgrid_platform(machine()).remarks == ()
+    assert simgrid_platform(replace(several, network=Network(LINK, LINK, contention=NONE))).remarks == ()
+
+
+def test_a_link_within_nodes_that_options_cannot_state_is_told() -> None:
+    """Options state send delay, receive delay and eager limit once; nodes of one processor have no link within them."""
+    assert simgrid_platform(machine()).remarks == (
+        "1 link within a node differs from the link between nodes (send delay 0 s, receive delay 0 s, eager limit "
+        "none), which is left out: SimGrid's options hold for both",
+    )
+    alone = Machine("alone", (NodeType("one"),) * 2, machine().network)
+    assert simgrid_platform(alone).remarks == ()
+
+
+def test_a_single_node_has_the_options_of_its_own_link() -> None:
+    """On a machine of one node, all messages take the link within it."""
+    single = simgrid_platform(machine(nodes=1))
+    assert "--cfg=smpi/os:0:0.0:0.0" in single.options
+    assert single.remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("contention", "told"),
+    [(Ports(), ", so ports are never a bottleneck"), (Flows(Switch(1e9)), "")],
+    ids=["ports", "flows"],
+)
+def test_sharing_by_the_send_delay_is_told(contention: Contention, told: str) -> None:
+    """If only the send delay grows, by 2 ns/B, messages keep ports and links for it, but not SimGrid's links."""
+    sending = Link(Curve.line(1e-5, 2e-9), Curve.line(4e-5))
+    network = Network(sending, sending, contention=contention)
+    assert simgrid_platform(Machine("two", (NodeType("one"),) * 2, network)).remarks[-1] == (
+        "1 link keeps what it shares for another time than messages travel (2 ns/B), which is left out: SimGrid shares "
+        f"links by the travel time alone, 0 s/B{told}"
+    )
+
+
+def test_properties_of_nodes_are_told_with_their_values() -> None:
+    """Remarks count node types, links and pairs, and give the values of each."""
+    slow = NodeType("slow", background_load=1.5, reduction_delay=2e-9, speeds={"dgemm": 1e9})
+    fast = NodeType("fast", background_load=0.5, memory_contention={2: {"": 0.75}})
+    network = Network(LINK, LINK, {("slow", "fast"): LOCAL, ("fast", "slow"): LOCAL})
+    later = Machine("later", (slow, fast), network)
+    assert simgrid_platform(replace(later, changes=((5.0, later),))).remarks == (
+        "1 change happens during the run (at 5 s), which is left out",
+        "1 node type has factors or speeds by region (slow: 1e+09 flop/s in dgemm), which is left out",
+        "1 node type has memory contention (fast: 0.75 of the speed with 2 busy), which is left out",
+        "2 node types have background load (slow: 1.5; fast: 0.5), which is left out",
+        "1 node type has a reduction delay (slow: 2 ns/B), which is left out",
+        "1 pair of node types has a link of its own (fast and slow: transmission delay 1 us + 0.1 ns/B, send delay 0 "
+        "s, receive delay 0 s, eager limit none), which is left out",
+    )
+
+
+@pytest.mark.parametrize(("name", "said"), [("a--b---c-", "a- -b- - -c-"), ("HOSTS", "HOSTS"), ("-->", "- ->")])
+def test_names_do_not_break_the_comment(name: str, said: str) -> None:
+    """XML forbids two hyphens in a row in a comment; numbers have their nouns."""
+    xml = simgrid_platform(replace(machine(nodes=1), name=name)).xml
+    assert [host.attrib["id"] for host in ET.fromstring(xml).iter("host")] == ["node-0"]
+    assert f"<!-- {said}, 1 node, 2 processors -->" in xml
