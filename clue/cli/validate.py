@@ -30,6 +30,8 @@ from clue.validation.learning import Known, as_yaml, learn
 def run(arguments: argparse.Namespace) -> int:
     """Predict the measured runs, and show the errors."""
     check_plots(arguments.plots)
+    if arguments.learn:
+        site_file()  # refused before anything is simulated if there is none
     config = load_validation(arguments.config)
     if not arguments.samples:
         refuse(arguments, ["--seed"], "with --samples of 1 or more", "0", config.name)

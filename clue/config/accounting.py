@@ -132,7 +132,7 @@ class _Reader:
     def _never_ran(self, row: Mapping[str, str]) -> bool:
         if "Elapsed" in row:
             return row["Elapsed"] in _NEVER or not row["Elapsed"].strip("0:-")
-        return row["Start"] in _NEVER or row["End"] in _NEVER
+        return row["Start"] in _NEVER or row["End"] in _NEVER or row["Start"] == row["End"]
 
     def _take_job(self, row: Mapping[str, str]) -> None:
         before = len(self.faults)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 from clue.config.curves import CurveForm, build_curve
 from clue.config.document import Path
 from clue.config.forms import Form, shape
-from clue.config.quantities import EagerLimit, Number, Time, TimePerByte, says_none
+from clue.config.quantities import EagerLimit, NoneWord, Number, Time, TimePerByte, says_none
 from clue.config.reading import Reading
 from clue.config.topologies import FlowsForm, TopologyForm, build_topology, check_topology
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, NoContention, Ports
@@ -90,7 +90,9 @@ def _contention_word(value: object) -> object:
     return "none" if says_none(value) else value
 
 
-AnyContentionForm = Annotated[_StatedForm | None, BeforeValidator(_contention_word)]
+AnyContentionForm = Annotated[
+    _StatedForm | None, BeforeValidator(_contention_word, json_schema_input_type=_StatedForm | NoneWord | None)
+]
 
 
 class LogGOPSForm(Form):

@@ -1,6 +1,7 @@
 """The form of an option's costs, key by key: every figure with its unit, each group with its source and date.
 
-Pydantic models only, as in :mod:`clue.config.schema`; :mod:`clue.config.costs` checks rules over several keys.
+Pydantic models only, as in :mod:`clue.config.schema`; :mod:`clue.config.costs` checks rules over several keys, and that
+the keys in :data:`NEEDED` are given: a block that is laid over others states only what differs.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class SourcedForm(Form):
 class DrawForm(Form):
     """Power that a part draws."""
 
-    idle: Power = Field(description="Power when idle.")
+    idle: Power | None = Field(None, description="Power when idle; must be given.")
     busy: Power | None = Field(None, description="Power at work; default: that of the part in the hardware library.")
 
 
@@ -101,8 +102,10 @@ class LicenceForm(SourcedForm):
     """A licence priced in steps."""
 
     of: Literal["cores", "nodes"] = Field("cores", description="Unit by which the licence counts.")
-    steps: Annotated[list[Step], Field(min_length=1), AfterValidator(_rising_steps)] = Field(
-        description="[number, price]: the price up to that number; options above the last number cannot be licensed."
+    steps: Annotated[list[Step], Field(min_length=1), AfterValidator(_rising_steps)] | None = Field(
+        None,
+        description="[number, price]: the price up to that number; options above the last number cannot be licensed. "
+        "Must be given.",
     )
     paid: Literal["yearly", "once"] = Field("yearly", description="When the price is paid.")
 
@@ -110,7 +113,7 @@ class LicenceForm(SourcedForm):
 class YearlyForm(SourcedForm):
     """A cost that accrues continuously."""
 
-    price: PricePerTime = Field(description="Price per time: 80000 EUR/year.")
+    price: PricePerTime | None = Field(None, description="Price per time: 80000 EUR/year; must be given.")
 
 
 Yearly = OneOrTable[PricePerTime, YearlyForm]
@@ -119,21 +122,23 @@ Yearly = OneOrTable[PricePerTime, YearlyForm]
 class StorageForm(SourcedForm):
     """Data stored in a cloud."""
 
-    size: Size = Field(description="How much.")
-    price: PricePerSizeAndTime = Field(description="Price per size and time: 0.023 USD/GB/month.")
+    size: Size | None = Field(None, description="How much; must be given.")
+    price: PricePerSizeAndTime | None = Field(
+        None, description="Price per size and time: 0.023 USD/GB/month; must be given."
+    )
 
 
 class EgressForm(SourcedForm):
     """Data transferred out of a cloud."""
 
-    monthly: Size = Field(description="Amount per month.")
-    price: PricePerSize = Field(description="Price per size: 0.09 USD/GB.")
+    monthly: Size | None = Field(None, description="Amount per month; must be given.")
+    price: PricePerSize | None = Field(None, description="Price per size: 0.09 USD/GB; must be given.")
 
 
 class CloudForm(SourcedForm):
     """Cloud nodes, billed by time."""
 
-    price: PricePerTime = Field(description="Price of a node per time: 5.06 USD/h.")
+    price: PricePerTime | None = Field(None, description="Price of a node per time: 5.06 USD/h; must be given.")
     tariff: Literal["on_demand", "spot", "reserved"] = Field(
         "on_demand", description="on_demand and spot: paid while runs use the nodes; reserved: over the service life."
     )
@@ -147,6 +152,17 @@ class CloudForm(SourcedForm):
     upfront: Price | None = Field(None, description="With reserved: paid in advance for all nodes.")
     storage: StorageForm | None = Field(None, description="Data stored there.")
     egress: EgressForm | None = Field(None, description="Data transferred out.")
+
+
+#: Keys that must be given once all blocks of an option's costs are laid over each other.
+NEEDED: dict[type[Form], tuple[str, ...]] = {
+    DrawForm: ("idle",),
+    LicenceForm: ("steps",),
+    YearlyForm: ("price",),
+    StorageForm: ("size", "price"),
+    EgressForm: ("monthly", "price"),
+    CloudForm: ("price",),
+}
 
 
 class CostForm(Form):

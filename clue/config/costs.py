@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from clue.config.cost_schema import CloudForm, CostForm, DrawForm, LicenceForm, PartForm, SourcedForm, YearlyForm
+from clue.config.cost_schema import (
+    NEEDED,
+    CloudForm,
+    CostForm,
+    DrawForm,
+    LicenceForm,
+    PartForm,
+    SourcedForm,
+    YearlyForm,
+)
 from clue.config.currencies import Exchange
 from clue.config.document import Document, Path, children, format_path, format_value
 from clue.config.faults import did_you_mean
@@ -135,27 +144,32 @@ def with_costs(option: Option, costs: Costs | None, currency: str, parts: float 
 def _deviations(form: CostForm) -> Iterator[tuple[str, float]]:
     """Yield the relative standard deviations of prices by path (:mod:`clue.purchase.prices`)."""
     for name, part in form.parts.items():
-        yield f"parts.{name}.price", 0.0 if part.price is None else part.price.deviation
+        yield f"parts.{name}.price", _deviation(part.price)
     if form.racks is not None and form.racks.price is not None:
         yield "racks.price", form.racks.price.deviation
     if form.electricity is not None and form.electricity.price is not None:
         yield "electricity.price", form.electricity.price.deviation
     for name, licence in form.licences.items():
-        yield f"licences.{name}.steps", max(price.deviation for _, price in licence.steps)
+        yield f"licences.{name}.steps", max(price.deviation for _, price in licence.steps or ())
     for name in _YEARLY:
         stated = getattr(form, name)
-        yield name, 0.0 if stated is None else _price(stated).deviation
+        yield name, _deviation(_price(stated))
     if (cloud := form.cloud) is not None:
-        yield "cloud.price", cloud.price.deviation
-        yield "cloud.upfront", 0.0 if cloud.upfront is None else cloud.upfront.deviation
-        yield "cloud.storage", 0.0 if cloud.storage is None else cloud.storage.price.deviation
-        yield "cloud.egress", 0.0 if cloud.egress is None else cloud.egress.price.deviation
+        yield "cloud.price", _deviation(cloud.price)
+        yield "cloud.upfront", _deviation(cloud.upfront)
+        yield "cloud.storage", _deviation(None if cloud.storage is None else cloud.storage.price)
+        yield "cloud.egress", _deviation(None if cloud.egress is None else cloud.egress.price)
+
+
+def _deviation(price: Money | None) -> float:
+    return 0.0 if price is None else price.deviation
 
 
 # --- rules over several keys ---
 
 
 def _faults_of(form: CostForm) -> Iterator[tuple[Path, str]]:
+    yield from _lacking(form)
     for name, part in form.parts.items():
         yield from ((("parts", name, *below), rule) for below, rule in _faults_of_part(part, form.racks is not None))
     takes_power = any(part.power is not None for part in form.parts.values())
@@ -173,10 +187,22 @@ def _faults_of(form: CostForm) -> Iterator[tuple[Path, str]]:
         yield from _faults_of_cloud(form.cloud)
 
 
+def _lacking(value: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield the faults of keys that no block gives."""
+    if isinstance(value, Form):
+        for key in NEEDED.get(type(value), ()):
+            if getattr(value, key) is None:
+                yield (*path, key), "must be given, got nothing"
+        value = {key: getattr(value, key) for key in type(value).model_fields}
+    if isinstance(value, Mapping):
+        for key, below in value.items():
+            yield from _lacking(below, (*path, key))
+
+
 def _falling_steps(form: CostForm, exchange: Exchange) -> Iterator[tuple[Path, str]]:
     """Yield the faults of steps in several currencies, which the form of a licence cannot compare."""
     for name, licence in form.licences.items():
-        for (_, less), (_, price) in pairwise(licence.steps):
+        for (_, less), (_, price) in pairwise(licence.steps or ()):
             one, other = exchange(less), exchange(price)
             if less.currency != price.currency and one.currency == other.currency and other.amount < one.amount:
                 got = f"got {price} after {less} ({other} after {one})"
@@ -197,7 +223,7 @@ def _faults_of_part(part: PartForm, racks: bool) -> Iterator[tuple[Path, str]]:
             if getattr(part, key):
                 yield (key,), "must not be given for parts outside racks, got one"
     if isinstance(part.power, DrawForm):
-        idle, busy = part.power.idle, part.power.busy
+        idle, busy = part.power.idle or 0.0, part.power.busy
         if busy is None:
             yield ("power", "busy"), "must be given without a part of the hardware library, got nothing"
         elif busy < idle:
@@ -252,11 +278,11 @@ def _part(name: str, form: PartForm, exchange: Exchange) -> Part:
 
 
 def _licence(name: str, form: LicenceForm, exchange: Exchange) -> Licence:
-    steps = tuple((number, exchange.amount(price)) for number, price in form.steps)
+    steps = tuple((number, exchange.amount(price)) for number, price in form.steps or ())
     return Licence(name, form.of, steps, form.paid == "yearly")
 
 
-def _price(stated: Money | YearlyForm) -> Money:
+def _price(stated: Money | YearlyForm | None) -> Money | None:
     return stated.price if isinstance(stated, YearlyForm) else stated
 
 
@@ -268,8 +294,8 @@ def _cloud(form: CloudForm, exchange: Exchange) -> Cloud:
         quantum=form.quantum or 0.0,
         repeated=form.repeated,
         upfront=amount(form.upfront),
-        storage=0.0 if storage is None else storage.size * MONTH * amount(storage.price),
-        egress=0.0 if egress is None else egress.monthly * amount(egress.price),
+        storage=0.0 if storage is None else (storage.size or 0.0) * MONTH * amount(storage.price),
+        egress=0.0 if egress is None else (egress.monthly or 0.0) * amount(egress.price),
     )
 
 

@@ -42,11 +42,7 @@ def load_config(
         UsageError: If there is no full-size variant.
     """
     document, path = read_source(source, ("scenarios",), relative_to)
-    if more is not None and kind_of(document) == "scenario":
-        stated = document.value.get("next") if isinstance(document.value, dict) else None
-        asked: object = {"amount": more} if isinstance(stated, dict) else more
-        document = document.overlaid(from_python({"next": asked}, "--next"))
-    return _config(document, path, full, relative_to)
+    return _config(document, path, full, relative_to, more)
 
 
 def load_any(source: Source, *, relative_to: FilePath | None = None) -> Machine | Scenario | SimulationConfig:
@@ -80,7 +76,7 @@ def kind_of(document: Document) -> str:
 
 
 def _config(
-    document: Document, path: FilePath | None, full: bool, relative_to: FilePath | None
+    document: Document, path: FilePath | None, full: bool, relative_to: FilePath | None, more: str | None = None
 ) -> SimulationConfig | Scenario:
     kind = kind_of(document)
     base = path.parent if path is not None else relative_to or FilePath()
@@ -90,7 +86,7 @@ def _config(
     if kind == "machine":
         reading.fault((), "must be a simulation or a comparison, got a machine")
     elif kind == "scenario":
-        config = build_scenario(reading.of(variant(document, name, full)), name)
+        config = build_scenario(reading.of(_asked(variant(document, name, full), more)), name)
     else:
         variant(document, name, full)
         config = _simulation(reading, name, path)
@@ -110,6 +106,15 @@ def variant(document: Document, name: str, full: bool) -> Document:
     if full and not isinstance(overlay, dict):
         raise UsageError(f"{document.file or name}: full size must be described under 'full', got no such key")
     return document.without("full").overlaid(document.at("full")) if full else document
+
+
+def _asked(document: Document, more: str | None) -> Document:
+    """Return a comparison with other additional money, if any; an option that it is spent on stays."""
+    if more is None:
+        return document
+    stated = document.value.get("next") if isinstance(document.value, dict) else None
+    asked: object = {"amount": more} if isinstance(stated, dict) else more
+    return document.overlaid(from_python({"next": asked}, "--next"))
 
 
 def _simulation(reading: Reading, name: str, path: FilePath | None) -> SimulationConfig | None:

@@ -16,6 +16,7 @@ from clue.config.forms import Form
 from clue.config.quantities import PositiveInt
 from clue.config.reading import Reading
 from clue.config.sources import read_file
+from clue.errors import UsageError
 from clue.files import is_file
 from clue.uncertainty.model_error import Kind, ModelError, Scatter
 
@@ -54,11 +55,18 @@ class ModelErrorForm(Form):
 
 
 def site_file() -> Path:
-    """Return the path of a site's own file: from ``CLUE_MODEL_ERROR``, else in the user's settings."""
+    """Return the path of a site's own file: from ``CLUE_MODEL_ERROR``, else in the user's settings.
+
+    Raises:
+        UsageError: If neither the environment nor a home folder determines it.
+    """
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)
-    settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    try:
+        settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    except RuntimeError:
+        raise UsageError(f"{VARIABLE} must name a file where there is no home folder, got none") from None
     return Path(settings) / "clue" / "model-error.yaml"
 
 
@@ -73,7 +81,10 @@ def known_model_error() -> ModelError:
     Raises:
         ConfigError: If the file has faults.
     """
-    file = site_file()
+    try:
+        file = site_file()
+    except UsageError:  # no home folder, so no settings in it
+        return shipped_model_error()
     return load_model_error(file) if os.environ.get(VARIABLE) or is_file(file) else shipped_model_error()
 
 

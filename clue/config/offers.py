@@ -39,6 +39,8 @@ from clue.units import Money, format_size
 
 #: Largest number of generated options: more are taken for a mistake in the file.
 MOST_OPTIONS = 250_000
+#: Largest number of nodes of all clusters that are put together, which take 8 B each.
+MOST_NODES = 50_000_000
 
 Doubles = npt.NDArray[np.float64]
 Counts64 = npt.NDArray[np.int64]
@@ -404,11 +406,17 @@ class _Family:
 
     def _few_enough(self) -> bool:
         largest, counts = max(self._counts), self._counts
-        mixed = sum(n + m <= largest for n in counts for m in counts) if len(counts) <= 1000 else len(counts) ** 2 // 2
-        number = len(self._offers) * (len(self._parts.types) * len(counts) + len(self._pairs()) * mixed)
+        kinds, pairs = len(self._parts.types), len(self._pairs())
+        sums = [n + m for n in counts for m in counts if n + m <= largest] if pairs and len(counts) <= 1000 else []
+        mixed = len(sums) if len(counts) <= 1000 else len(counts) ** 2 // 2  # too many, if there are pairs
+        number = len(self._offers) * (kinds * len(counts) + pairs * mixed)
+        nodes = kinds * sum(counts) + pairs * sum(sums)
         if number > MOST_OPTIONS:
             self._reading.fault(self._path, f"must generate at most {MOST_OPTIONS:,} options, got {number:,}")
-        return number <= MOST_OPTIONS
+        elif nodes > MOST_NODES:
+            rule = f"must generate clusters of at most {MOST_NODES:,} nodes, all together"
+            self._reading.fault((*self._path, "nodes"), f"{rule}, got {nodes:,}")
+        return number <= MOST_OPTIONS and nodes <= MOST_NODES
 
     # --- parts ---
 

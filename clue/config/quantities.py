@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from clue.config.document import format_value
 from clue.units import (
     AMOUNT,
     AMOUNT_OF_MONEY,
@@ -55,6 +57,10 @@ def says_none(value: object) -> bool:
     return isinstance(value, str) and value.lower() == "none"
 
 
+#: The word none as a JSON Schema has it.
+NoneWord = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^[Nn][Oo][Nn][Ee]$", "examples": ["none"]})]
+
+
 def _unless_none(value: object) -> object:
     return None if says_none(value) else value
 
@@ -79,7 +85,10 @@ def run_time(value: object) -> float:
     """Return seconds; a bare number is allowed here, because programs print their run times this way."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f'must be a run time in seconds, or with a unit such as "2 min", got {_shown(value)}')
-    seconds = parse_quantity(value, Quantity.TIME) if isinstance(value, str) else float(value)
+    try:
+        seconds = parse_quantity(value, Quantity.TIME) if isinstance(value, str) else float(value)
+    except OverflowError:
+        raise ValueError(f"must be a run time below 1e308 s, got {format_value(value)}") from None
     if not 0 < seconds < float("inf"):
         raise ValueError(f"must be a run time above 0, got {value!r}")
     return seconds
@@ -163,7 +172,7 @@ def _price(value: object) -> Money:
     if money.deviation:
         raise ValueError(f'must have its spread in one place, got "{value["value"]}" and {spread}')
     if isinstance(spread, str) and (written := re.fullmatch(r"\s*(\S+)\s*%\s*", spread)) is not None:
-        return parse_money(f"{money.amount!r} {money.currency} ± {written[1]} %")
+        return replace(parse_money(f"1 {money.currency} ± {written[1]} %"), amount=money.amount)
     if isinstance(spread, bool) or not isinstance(spread, int | float) or not 0 <= spread < 1:
         raise ValueError(f"must have a spread below 100 % such as 5 % or 0.05, got {spread!r}")
     return Money(money.amount, money.currency, float(spread))
@@ -292,10 +301,10 @@ Date = Annotated[
     BeforeValidator(_date),
     WithJsonSchema({"type": "string", "format": "date", "description": "A day.", "examples": ["2026-11-02"]}),
 ]
-EagerLimit = Annotated[Size | None, BeforeValidator(_unless_none, json_schema_input_type=Size | Literal["none"] | None)]
+EagerLimit = Annotated[Size | None, BeforeValidator(_unless_none, json_schema_input_type=Size | NoneWord | None)]
 #: Eager limit of a link that differs from another; null would be ambiguous, since the other's limit is the default.
-OtherEagerLimit = Annotated[Size | None, BeforeValidator(_stated, json_schema_input_type=Size | Literal["none"])]
-Budget = Annotated[Amount | None, BeforeValidator(_unless_none, json_schema_input_type=Amount | Literal["none"] | None)]
+OtherEagerLimit = Annotated[Size | None, BeforeValidator(_stated, json_schema_input_type=Size | NoneWord)]
+Budget = Annotated[Amount | None, BeforeValidator(_unless_none, json_schema_input_type=Amount | NoneWord | None)]
 RunTime = Annotated[
     float,
     BeforeValidator(run_time),

@@ -46,14 +46,16 @@ def option_machine(reading: Reading, name: object) -> Machine | None:
     if referred is None:
         return None
     machine, title = referred
+    if option.get("nodes") is not None:
+        # A price of the whole machine holds for the number of nodes in its file only; one under with, for this option.
+        machine = machine.without("price")
     if isinstance(option.get("with"), dict):
         changed = machine.overlaid(reading.document.at(*path, "with"))
         if "node_types" in option["with"]:
             _check_changed_types(reading, (*path, "with", "node_types"), machine, changed)
         machine = changed
     if option.get("nodes") is not None:
-        # A price of the whole machine holds for the number of nodes in its file only.
-        machine = _counted(machine.without("price"), reading, (*path, "nodes"))
+        machine = _counted(machine, reading, (*path, "nodes"))
     written = machine
     return reading.made(path, (written.value, title), lambda: build_machine_apart(reading, written, title))
 

@@ -16,7 +16,7 @@ from clue.config.cost_schema import CostForm, LimitsForm, RateForm, UpToOne
 from clue.config.forms import Form, Name, OneOrList, OneOrTable, shape
 from clue.config.quantities import Budget, Duration, MoreMoney, Number, PositiveInt, Price, RunTime, Size
 from clue.config.queue_schema import JobClassForm, PlainCriterionName, QueueForm, SsiForm, SspForm
-from clue.config.schema import NetworkForm, NodeTypeForm, Notes, Ranks
+from clue.config.schema import LinkBetweenNodesForm, NetworkForm, NodeTypeForm, Notes, Ranks, no_loggops
 from clue.purchase.scenario import SERVICE_LIFE
 
 # --- programs and their placement ---
@@ -244,7 +244,7 @@ class OptionForm(Form):
     cost: Cost | None = Field(
         None,
         description="Further costs: a block, the name of one of the costs, or a list of both, each overlaid on those "
-        "before.",
+        "before, whose keys it need not repeat.",
     )
     changed: dict[str, Any] = Field(
         default={}, alias="with", description="Keys of the machine that differ in this option."
@@ -259,19 +259,20 @@ class OptionForm(Form):
 # --- options that are generated ---
 
 
+NodeCount = Annotated[int, Field(ge=1, le=100_000)]
+
+
 class CountsForm(Form):
     """A range of numbers."""
 
-    first: PositiveInt = Field(1, alias="from", description="The first number; default: 1.")
-    to: Annotated[int, Field(ge=1, le=100_000)] = Field(
-        description="Upper bound; the last number if a step reaches it."
-    )
+    first: NodeCount = Field(1, alias="from", description="The first number; default: 1.")
+    to: NodeCount = Field(description="Upper bound; the last number if a step reaches it.")
     step: PositiveInt = Field(1, description="Difference between successive numbers.")
 
 
 Counts = Annotated[
-    Annotated[PositiveInt, Tag("<one>")]
-    | Annotated[list[PositiveInt], Field(min_length=1), Tag("<list>")]
+    Annotated[NodeCount, Tag("<one>")]
+    | Annotated[list[NodeCount], Field(min_length=1), Tag("<list>")]
     | Annotated[CountsForm, Tag("<table>")],
     Discriminator(shape),
 ]
@@ -313,6 +314,10 @@ class OfferedNetworkForm(NetworkForm):
         None,
         description="Path or shipped name of a machine from which it is taken; other keys override it. "
         "Links of particular node types are not taken over.",
+    )
+    between_nodes: Annotated[LinkBetweenNodesForm | None, BeforeValidator(no_loggops)] = Field(
+        None,
+        description="Link between ranks on different nodes; keys of the part or machine that differ, if one is given.",
     )
     price: Price | None = Field(None, description="Fixed price, whatever the number of nodes.")
     price_per_node: Price | None = Field(None, description="Price per node: adapter, cable, port.")

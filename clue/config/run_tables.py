@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path as FilePath
+from statistics import median
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -84,7 +86,8 @@ def _row(cells: dict[str, str]) -> dict[str, Any]:
     if "per_processor" in row:
         row.setdefault("processes", row.pop("per_processor"))
     if isinstance(row.get("size"), int):
-        row["size"] = float(row["size"])
+        with suppress(OverflowError):  # the form refuses it
+            row["size"] = float(row["size"])
     return row
 
 
@@ -93,7 +96,8 @@ def _runs(reading: Reading, path: Path, row: RowForm) -> Iterator[Run]:
     measured = row.runs or ([row.measured] if row.measured is not None else [])
     if not measured:
         reading.fault((*path, "measured"), "must be given, got nothing")
-    parts = _parts(reading, path, row, measured[0]) if len(measured) == 1 else {}
+    # Repeats count by their median, and so do their parts.
+    parts = _parts(reading, path, row, median(measured)) if measured else {}
     uses = _uses(reading, path, row)
     if uses is not None:
         yield from (Run(row.size, uses, seconds, parts) for seconds in measured)
@@ -101,7 +105,8 @@ def _runs(reading: Reading, path: Path, row: RowForm) -> Iterator[Run]:
 
 def _parts(reading: Reading, path: Path, row: RowForm, measured: float) -> dict[str, float]:
     """Return the times of the parts in a row, seconds, or add its faults."""
-    of, whole = ("measured", measured) if row.compute is None else ("compute", row.compute)
+    of = "compute" if row.compute is not None else "measured" if row.runs is None else "the median of runs"
+    whole = measured if row.compute is None else row.compute
     if (taken := sum(row.regions.values())) > whole * (1 + ROUNDED):
         reading.fault((*path, "regions"), f"must sum to at most {of}, {whole:g} s, got {taken:g} s")
     stated = {COMPUTE: row.compute, COMMUNICATE: row.communicate}

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Strict, Tag
+from pydantic.config import JsonDict
 
 from clue.config.contention import AnyContentionForm, LogGOPSForm
 from clue.config.curves import CurveForm
@@ -78,6 +79,18 @@ class BetweenNodesForm(LinkForm):
         0.0,
         description="Bytes that a port or link lets through at once after idle time, as shaped networks do (depth of a "
         "token bucket). It is never less than what a message's own delays show.",
+    )
+
+
+class LinkBetweenNodesForm(BetweenNodesForm):
+    """How messages travel between nodes; a part or a machine, if one is given, supplies the keys that are left out."""
+
+    send_delay: CurveForm | None = Field(  # type: ignore[assignment]
+        None,
+        description="Duration of a blocking send until its data have left, by message size; required unless supplied.",
+    )
+    transmission_delay: CurveForm | None = Field(  # type: ignore[assignment]
+        None, description="Further time until the message arrives, by message size; required unless supplied."
     )
 
 
@@ -293,23 +306,35 @@ class CollectivesForm(Form):
         return self.__pydantic_extra__
 
 
-def _no_loggops(value: object) -> object:
+def no_loggops(value: object) -> object:
+    """Refuse parameters of LogGOPS in a link."""
     if isinstance(value, dict) and "loggops" in value:
         raise ValueError("must be a link, with loggops as network.loggops, got loggops in between_nodes")
     return value
 
 
+#: Without a part or a machine, nothing supplies the keys that a link between nodes leaves out.
+_WHOLE_LINK: JsonDict = {
+    "if": {"not": {"anyOf": [{"required": ["part"]}, {"required": ["machine"]}]}},
+    "then": {"properties": {"between_nodes": {"required": ["send_delay", "transmission_delay"]}}},
+}
+
+
 class NetworkForm(Form):
     """The network between and within nodes."""
+
+    # Parts are expanded before the form is checked, which then has a whole link.
+    model_config = ConfigDict(json_schema_extra=_WHOLE_LINK)
 
     part: Name | None = Field(
         None,
         description="A network of the hardware library (parts/infiniband-hdr), or a file with one: it supplies the "
         "link between nodes; keys of between_nodes override it.",
     )
-    between_nodes: Annotated[BetweenNodesForm | None, BeforeValidator(_no_loggops)] = Field(
-        None, description="Link between ranks on different nodes; required unless there is one node, or loggops."
-    )
+    between_nodes: Annotated[
+        BetweenNodesForm | None,
+        BeforeValidator(no_loggops, json_schema_input_type=LinkBetweenNodesForm | None),
+    ] = Field(None, description="Link between ranks on different nodes; required unless there is one node, or loggops.")
     loggops: LogGOPSForm | None = Field(
         None,
         description="Instead of between_nodes: the link between nodes, and its ports, in the parameters of LogGOPS.",

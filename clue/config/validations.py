@@ -212,7 +212,6 @@ class _Builder:
             program = self._program(reading, path, form, size, ranks)
         else:
             program = self._by_skeleton(reading, (*path, "measured_skeleton"), form, ranks)
-            ranks = None if program is None or program[1].measured is None else program[1].measured.ranks
         machine = self._machine(reading, path, form)
         if program is None or machine is None or not runs:
             return None
@@ -224,7 +223,7 @@ class _Builder:
             size=size,
             program=program[1],
             machine=machine[1],
-            ranks=ranks,
+            ranks=program[2],
             placement=placement,
             instances=instances,
             runs=runs,
@@ -235,8 +234,8 @@ class _Builder:
 
     def _program(
         self, reading: Reading, path: Path, form: CaseForm, size: str, ranks: int | None
-    ) -> tuple[str, Application] | None:
-        """Return the name of a case's program, and the program for its size."""
+    ) -> tuple[str, Application, int | None] | None:
+        """Return the name of a case's program, the program for its size, and its number of ranks, if known."""
         source = form.program or self.form.program
         if source is None:
             reading.fault((*path, "program"), "must be given for the case or the whole file, got nothing")
@@ -251,20 +250,20 @@ class _Builder:
                 within.fault(place, f"must be a name under programs{known}, got {format_value(source)}{near}")
                 return None
             within, place, source = self.top, ("programs", name), programs[name]
+        ranks = number_of_ranks(within, place, source, ranks)
         if ranks is None and (source.trace is None or PLACEHOLDER in source.trace):
             reading.fault((*path, "ranks"), "must be given if no trace states it, got nothing")
             return None
-        number_of_ranks(within, place, source, ranks)
         filled = _filled(source, size, ranks)
         if "{size}" in str(filled.model_copy(update={"extrapolate": None})):
             reading.fault((*path, "size"), f"must be given if program {name} has {{size}}, got nothing")
             return None
-        return name, build_application(within, place, filled)
+        return name, build_application(within, place, filled), ranks
 
     def _by_skeleton(
         self, reading: Reading, path: Path, form: CaseForm, ranks: int | None
-    ) -> tuple[str, Application] | None:
-        """Return the name of a case's program, and the program as measured by its skeleton."""
+    ) -> tuple[str, Application, int | None] | None:
+        """Return the name of a case's program, the program as measured by its skeleton, and its number of ranks."""
         source = form.program or self.form.program
         assert form.measured_skeleton is not None
         measured = measured_by(reading, path, form.measured_skeleton)
@@ -283,7 +282,7 @@ class _Builder:
             filled = _filled(program, form.size or self.form.size or "", measured.ranks)
             traces = [str(base / each) for each in (filled.trace, *filled.repeats) if each is not None]
             measured = check_recording(reading, path, measured, traces)
-        return name, Application(measured=measured)
+        return name, Application(measured=measured), measured.ranks
 
     def _machine(self, reading: Reading, path: Path, form: CaseForm) -> tuple[str, Machine] | None:
         """Return the name of a case's machine, and the machine."""

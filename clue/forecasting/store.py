@@ -178,9 +178,16 @@ class Store:
 
 
 def default_store() -> Path:
-    """Return the path of the default store: among the user's data, as it is not a cache that may be deleted."""
+    """Return the path of the default store: among the user's data, as it is not a cache that may be deleted.
+
+    Raises:
+        StoreError: If neither the environment nor a home folder determines it.
+    """
     root = os.environ.get("XDG_DATA_HOME")
-    return (Path(root) if root else Path.home() / ".local" / "share") / "clue" / "forecast.sqlite"
+    try:
+        return (Path(root) if root else Path.home() / ".local" / "share") / "clue" / "forecast.sqlite"
+    except RuntimeError:
+        raise StoreError("XDG_DATA_HOME must name a folder where there is no home folder, got none") from None
 
 
 @contextmanager

@@ -95,6 +95,14 @@ def test_every_question_is_an_option(capsys: pytest.CaptureFixture[str]) -> None
     assert link.send_delay(1_250_000) + link.transmission_delay(1_250_000) == pytest.approx(2e-6 + 1e-4, rel=1e-12)
 
 
+@pytest.mark.parametrize("latency", ["1 us", "0.000020 s", "20.0000000 us", "0.00002000000000 s"])
+def test_a_latency_of_any_length_is_read_back(capsys: pytest.CaptureFixture[str], latency: str) -> None:
+    """The comment behind the latency begins after a blank, however long the latency is written."""
+    assert run(capsys, "--yes", "--latency", latency)[0] == 0
+    link = load_machine("first-machine.yaml").network.between_nodes
+    assert link.transmission_delay(0) == pytest.approx(1e-6 if latency == "1 us" else 20e-6, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

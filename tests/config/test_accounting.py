@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clue.config.accounting import AccountedJob, read_accounting
+from clue.config.accounting import AccountedJob, notes_of, read_accounting
 from clue.errors import ConfigError
 from tests.config.documents import faults_of
 
@@ -106,6 +106,17 @@ def test_a_file_without_jobs_is_refused(tmp_path: Path, text: str, fault: str) -
     """A file without jobs that ran, or without the columns, is refused."""
     (found,) = faults(tmp_path, text)
     assert fault in found
+
+
+def test_a_job_that_ends_when_it_starts_never_ran(tmp_path: Path) -> None:
+    """Of two jobs, the one cancelled at its start is left out and counted, with Elapsed or without it."""
+    for column, ran, cancelled in (("Elapsed", "00:30:00", "00:00:00"), ("End", "2026-01-05T10:30:00", "")):
+        cells = "a|2026-01-05T09:00:00|1|10:00|2026-01-05T10:00:00|"
+        text = f"JobName|Submit|NNodes|Timelimit|Start|{column}\n{cells}{ran}\n{cells}{cancelled or cells[-20:-1]}\n"
+        (tmp_path / "s.txt").write_text(text)
+        found = read_accounting(tmp_path / "s.txt")
+        assert ([job.run for job in found.jobs], found.never) == ([1800.0], 1)
+        assert list(notes_of(found, "s.txt")) == ["s.txt: 1 job that never ran is left out"]
 
 
 def test_other_bytes_are_refused(tmp_path: Path) -> None:

@@ -95,6 +95,21 @@ def test_a_block_of_the_option_itself(tmp_path: Path) -> None:
     assert rented.costs == Costs(cloud=Cloud(3.60 / HOUR))
 
 
+def test_a_block_laid_over_others_states_only_what_differs(tmp_path: Path) -> None:
+    """The cloud's quantum becomes an hour and its storage 1 TB; a node's idle power stays beside another busy one."""
+    text = changed(COSTED, "  rented:\n", "  hourly: {cloud: {quantum: 1 h}}\n  rented:\n")
+    text = changed(text, "cost: rented}", "cost: [rented, hourly, {cloud: {storage: {size: 1 TB}}}]}")
+    over = "[power, people, {residual: 0.2, parts: {node: {power: {busy: 600 W}}}, licences: {solver: {paid: yearly}}}]"
+    bought, rented = load(tmp_path, changed(text, "[power, people, {residual: 0.2}]", over)).options
+    assert rented.costs is not None and rented.costs.cloud is not None
+    assert (rented.costs.cloud.quantum, rented.costs.cloud.tariff) == (3600.0, Tariff.SPOT)
+    # 1 TB at 0.02 EUR per GB and month.
+    assert (rented.costs.cloud.price, rented.costs.cloud.storage) == pytest.approx((2.53 / HOUR, 20.0))
+    assert bought.costs is not None
+    assert (bought.costs.parts[0].idle, bought.costs.parts[0].busy) == (210.0, 600.0)
+    assert bought.costs.licences == (Licence("solver", "nodes", ((8, 10.0), (32, 10.0)), yearly=True),)
+
+
 def test_generated_options_cost_what_their_parts_do(tmp_path: Path) -> None:
     """Two nodes cost 200 EUR, a switch 30 EUR, and an adapter 1 EUR for each node."""
     text = """\
@@ -274,6 +289,12 @@ PLACED = [
         "5.06 USD/h",
         "5.06 USD",
         "costs.rented.cloud.price must be a price for a unit (/year, /month, /week, /day, /hour",
+    ),
+    ("cost: rented}", "cost: {cloud: {quantum: 1 h}}}", "options.B.cost.cloud.price must be given, got nothing"),
+    (
+        "cost: rented}",
+        "cost: [rented, {licences: {other: {paid: once}}}]}",
+        "options.B.cost[1].licences.other.steps must be given, got nothing",
     ),
     ("0.02 EUR/GB/month", "0.02 EUR/GB", "costs.rented.cloud.storage.price must be a price for a unit (/GB/month"),
     ("size: 20 TB", "size: 20", "costs.rented.cloud.storage.size must be a size with a unit, got 20"),

@@ -80,6 +80,16 @@ def test_a_table_as_clue_validate_has_it(tmp_path: Path) -> None:
     assert load_runs(tmp_path / "runs.csv") == (Run(100.0, {"any": Use(2, 3)}, 1.5),)
 
 
+def test_several_runs_in_a_cell_have_the_parts_of_their_row(tmp_path: Path) -> None:
+    """Each run has the parts; regions are compared with the median, 2 s, as repeats count by it."""
+    (tmp_path / "runs.csv").write_text("size,runs,compute,communicate,region:lu\n100,1.5 2 4,1.25,0.75,1\n")
+    parts = {"compute": 1.25, "communicate": 0.75, "region:lu": 1.0}
+    assert load_runs(tmp_path / "runs.csv") == tuple(Run(100.0, {"any": Use(1)}, s, parts) for s in (1.5, 2.0, 4.0))
+    (tmp_path / "runs.csv").write_text("size,runs,region:lu\n100,1 2 4,2\n100,1 2 4,3\n")
+    with pytest.raises(ConfigError, match=r"3:1: regions must sum to at most the median of runs, 2 s, got 3 s"):
+        load_runs(tmp_path / "runs.csv")
+
+
 @pytest.mark.parametrize(
     ("table", "faults"),
     [
@@ -87,6 +97,10 @@ def test_a_table_as_clue_validate_has_it(tmp_path: Path) -> None:
             "2:5: measured must be a run time above 0, got -2",
             "3:1: size must be a number, got \"large\"",
             "4:1: size must be above 0, got -5.0",
+        ]),
+        (f"size,measured\n100,{10**310}\n{10**310},1\n", [
+            "2:5: measured must be a run time below 1e308 s, got 1000",
+            "3:1: size must be a number, got 1000",
         ]),
         ("size,measured\n100,\n", ["2:5: measured must be given, got nothing"]),
         ("size,measured,ranks,processes\n100,2,4,3\n", [

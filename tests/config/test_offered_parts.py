@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from clue.config import load_config
+from clue.config.quantities import Price
 from clue.machine import Ports
 from clue.purchase.scenario import Built, Layout, Scenario
-from clue.units import Money
+from clue.units import Money, parse_money
 from tests.config.documents import faults_of, folder
 
 PARTS = """\
@@ -188,6 +190,37 @@ def test_a_spread_stands_behind_a_price_or_beside_it(tmp_path: Path) -> None:
             "generate.processors.fast.price", 200.0, 0.05, 4.0
         )  # fmt: skip
         assert option.price == Money(1360, "EUR")
+
+
+@pytest.mark.parametrize("amount", ["1.1250 EUR", "1,234,567.125 EUR", "€0.125", "1e18 EUR"])
+def test_a_price_beside_its_spread_is_read_as_alone(amount: str) -> None:
+    """A spread in percent changes nothing in how the amount beside it is read."""
+    price = parse_money(amount)
+    read = TypeAdapter[Money](Price).validate_python({"value": amount, "spread": "5 %"})
+    assert read == Money(price.amount, "EUR", 0.05)
+
+
+@pytest.mark.parametrize(
+    ("whole", "figure"),
+    [
+        ("150 EUR ± 10 %", ("options.A.price", 150.0, 0.1, 1.0)),
+        ("140 EUR ± 10 %", ("options.A.price", 140.0, 0.1, 1.0)),
+        ("140 EUR", ("node_types.host.price", 70.0, 0.03, 2.0)),
+    ],
+)
+def test_the_spread_of_a_whole_machines_price_counts(
+    tmp_path: Path, whole: str, figure: tuple[str, float, float, float]
+) -> None:
+    """Two nodes of 70 EUR ± 3 % cost 140 EUR: only a price without a spread of its own is taken for their sum."""
+    text = (folder(tmp_path) / "pair.yaml").read_text().replace("memory: 1 GB", "memory: 1 GB, price: 70 EUR ± 3 %")
+    (tmp_path / "priced.yaml").write_text(f"{text}price: {whole}\n")
+    (tmp_path / "s.yaml").write_text(
+        "workloads: {job: {program: {script: prog.py}}}\noptions: {A: {machine: priced.yaml}}\n"
+    )
+    loaded = load_config(tmp_path / "s.yaml")
+    assert isinstance(loaded, Scenario)
+    (stated,) = loaded.options[0].stated
+    assert (stated.name, stated.value, stated.deviation, stated.number) == figure
 
 
 COSTED = """\

@@ -164,6 +164,17 @@ BAD = {
     "no link": ("{between_nodes: {send_delay: 10 us, transmission_delay: 40 us}, ", "{", "between_nodes must be given"),
     "numbers the wrong way round": ("to: 6", "to: 1", "4:24: generate.nodes.to must be at least 2 (from), got 1"),
     "too many": ("to: 6, step: 2", "to: 99999", "must generate at most 250,000 options, got 399,992"),
+    "too large": ("{from: 2, to: 6, step: 2}", "100001", "generate.nodes must be at most 100000, got 100001"),
+    "one too large": (
+        "{from: 2, to: 6, step: 2}",
+        "[2, 100001]",
+        "generate.nodes[1] must be at most 100000, got 100001",
+    ),
+    "too many nodes": (  # two kinds: 2 (10 + 20 + … + 100,000) nodes
+        "{from: 2, to: 6, step: 2}",
+        "{from: 10, to: 100000, step: 10}",
+        "generate.nodes must generate clusters of at most 50,000,000 nodes, all together, got 1,000,100,000",
+    ),
     "mixed with a stranger": ("generate:\n", "generate:\n  mixed: [[small, bog]]\n", 'got "bog": did you mean "big"?'),
     "mixed with itself": ("generate:\n", "generate:\n  mixed: [[big, big]]\n", 'different node types, got "big" twice'),
     "unknown type": (

@@ -234,6 +234,29 @@ def test_parts_take_the_place_of_those_of_a_machine_in_generated_options(parts: 
     assert machine.network.between_nodes.transmission_delay(0) == pytest.approx(2e-6)
 
 
+@pytest.mark.parametrize(
+    ("network", "send", "transmission"),
+    [("part: wire.yaml", 1e-10, 2e-6), ("machine: pair.yaml", 1e-6, 9.001e-6)],
+)
+def test_a_key_beside_what_supplies_a_generated_network_goes_before_it_alone(
+    parts: Path, network: str, send: float, transmission: float
+) -> None:
+    """A byte takes the link of the part (10 GB/s, 2 us) or machine (9 us, 1 GB/s); only the eager limit differs."""
+    text = (
+        "workloads: {w: {program: {script: prog.py}}}\n"
+        "generate: {nodes: [1], node_types: {host: {}}, "
+        f"networks: {{wire: {{{network}, between_nodes: {{eager_limit: 64 KB, busy: null}}}}}}}}\n"
+    )
+    link = load(parts, text).options[0].machine.network.between_nodes
+    assert (link.send_delay(1), link.transmission_delay(1)) == pytest.approx((send, transmission), rel=1e-12)
+    assert link.eager_limit == 64000
+    faults = faults_in(parts, changed(text, f"{network}, ", ""))
+    assert [each.split(": ", 1)[1] for each in faults] == [
+        f"generate.networks.wire.between_nodes.{key} must be given, got nothing"
+        for key in ("send_delay", "transmission_delay")
+    ]
+
+
 def test_generated_options_are_made_of_parts(parts: Path) -> None:
     """Node types and networks of generated options may refer to parts."""
     (parts / "prog.py").write_text("")

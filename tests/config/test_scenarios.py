@@ -133,6 +133,15 @@ def test_the_price_of_the_whole_is_not_that_of_another_number_of_nodes(tmp_path:
     assert (same.price, more.price) == (Money(700, "EUR"), None)
 
 
+def test_a_price_laid_over_the_machine_is_that_of_the_options_nodes(tmp_path: Path) -> None:
+    """Three nodes of a machine for 700 EUR cost the 990 EUR that the option states under ``with``."""
+    folder(tmp_path)
+    (tmp_path / "priced.yaml").write_text((tmp_path / "pair.yaml").read_text() + "price: 700 EUR\n")
+    text = changed(SCENARIO, "pair.yaml, price: 900 EUR}", "priced.yaml, nodes: 3, with: {price: 990 EUR}}")
+    (option,) = scenario(tmp_path, text).options
+    assert (len(option.machine.nodes), option.price) == (3, Money(990, "EUR"))
+
+
 def test_a_machine_may_stand_in_the_comparison_itself(tmp_path: Path) -> None:
     """A machine inside the comparison is named after its option, and its faults have the path in the comparison."""
     inline = "{nodes: [{type: h}], node_types: {h: {}}, network: {within_node: {send_delay: 1 us, TRANS: 1 us}}}"
@@ -150,6 +159,16 @@ def test_the_full_size_is_laid_over_the_comparison(tmp_path: Path) -> None:
     (full,) = scenario(tmp_path, text, full=True).workloads
     assert (full.ranks, full.components[0].application.arguments) == ((8, 9), ("7",))
     assert full.components[0].application.script == tmp_path / "prog.py"
+
+
+@pytest.mark.parametrize("full", ["7000 EUR", "{amount: 7000 EUR, from: A}"])
+def test_the_amount_asked_for_goes_before_that_of_the_full_size(tmp_path: Path, full: str) -> None:
+    """An amount from the command line replaces that of ``full``, whose option stays."""
+    text = f"next: 100 EUR\n{SCENARIO}full: {{next: {full}}}\n"
+    (folder(tmp_path) / "s.yaml").write_text(text)
+    loaded = load_config(tmp_path / "s.yaml", full=True, more="50 EUR")
+    assert isinstance(loaded, Scenario)
+    assert (loaded.next_amount, loaded.next_from) == (Money(50, "EUR"), "A" if "from" in full else "")
 
 
 def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ import jsonschema
 import pytest
 
 from clue.cli.terminal import json_text
-from clue.config import SCHEMA_KINDS, json_schema, schema_file
+from clue.config import SCHEMA_KINDS, json_schema, load_machine, schema_file
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
+from clue.machine import NoContention
+from tests.config.documents import faults_of
 
 KINDS = ("machine", "scenario", "simulation", "validation", "sequence", "part")
 ROOT = Path(__file__).resolve().parents[2]
@@ -184,6 +186,38 @@ def test_bounds_have_the_names_of_json_schema(kind: str) -> None:
     """Editors ignore bounds by other names."""
     for part in parts(json_schema(kind)):
         assert not {name for name in ("gt", "ge", "lt", "le") if isinstance(part.get(name), (int, float))}
+
+
+@pytest.mark.parametrize("kind", ["machine", "scenario"])
+def test_single_keys_of_a_link_need_a_part_that_supplies_the_others(kind: str) -> None:
+    """Beside a part a link may have any keys; without one it must have both delays."""
+    document: Any = json.loads(json.dumps(GOOD[kind]))
+    network = {"between_nodes": {"eager_limit": "64 KB"}}
+    if kind == "machine":
+        document["network"] = network
+    else:
+        document["generate"] = {"nodes": 2, "node_types": {"pc": {}}, "networks": {"wire": network}}
+    schema = jsonschema.Draft202012Validator(json_schema(kind))
+    assert not schema.is_valid(document)
+    network["part"] = "parts/infiniband-hdr"  # type: ignore[assignment]
+    assert schema.is_valid(document)
+
+
+@pytest.mark.parametrize(("word", "valid"), [("none", True), ("None", True), ("NONE", True), ("no", False)])
+def test_the_word_none_is_written_as_the_reader_takes_it(word: str, valid: bool) -> None:
+    """None as Python writes it means none; nothing else does."""
+    machine: Any = json.loads(json.dumps(GOOD["machine"]))
+    machine["network"]["between_nodes"]["eager_limit"] = word
+    machine["network"]["contention"] = word
+    scenario: Any = json.loads(json.dumps(GOOD["scenario"]))
+    scenario["budget"] = word
+    for kind, document in (("machine", machine), ("scenario", scenario)):
+        assert jsonschema.Draft202012Validator(json_schema(kind)).is_valid(document) == valid
+    if valid:
+        link = load_machine(machine).network
+        assert (link.between_nodes.eager_limit, link.contention) == (None, NoContention())
+    else:
+        assert len(faults_of(load_machine, machine)) == 2
 
 
 def test_bounds_and_units_agree_with_the_reader() -> None:

@@ -14,7 +14,7 @@ from clue.forecasting.measuring import Point
 from clue.forecasting.memory import Memory
 from clue.forecasting.routines import Routine
 from clue.forecasting.segments import Cut
-from clue.forecasting.store import VERSION, Measured, open_store
+from clue.forecasting.store import VERSION, Measured, default_store, open_store
 from tests.forecasting.hosts import dgemm
 from tests.properties import examples
 
@@ -174,3 +174,18 @@ def test_documents_that_are_none(change: dict[str, object]) -> None:
     """An invalid document of another host is an error."""
     with pytest.raises((ValueError, KeyError, TypeError)):
         Measured.of({**dgemm().document(), **change})
+
+
+def test_a_store_needs_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a home folder, XDG_DATA_HOME must name one."""
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    with pytest.raises(StoreError, match="XDG_DATA_HOME must name a folder where there is no home folder, got none"):
+        default_store()
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    assert default_store() == Path("/data/clue/forecast.sqlite")
+
+
+def no_home() -> Path:
+    """Take the place of ``Path.home`` for a user without one."""
+    raise RuntimeError("Could not determine home directory.")

@@ -11,6 +11,7 @@ from clue.errors import UsageError
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Entry, Limits, Option, Ranking, Scenario, rank_options
 from clue.purchase.costs import Cloud, Costs, Electricity, Licence, Number, Part, Per, Tariff
+from clue.purchase.limits import Miss, nobody_keeps
 from clue.report.ranking.document import ranking_document
 from clue.units import MONTH, YEAR, Money
 from tests.kernel.cases import machine
@@ -228,6 +229,16 @@ def test_a_limit_that_nobody_keeps_names_the_nearest() -> None:
     assert ranking.warnings == (
         "power must be at most 500 W: none of the options meets it; the nearest is b with 900 W",
     )
+
+
+@pytest.mark.parametrize(
+    ("least", "said"), [(3.0, "the nearest may be a with at least 3 s"), (5.0, "the nearest is b with 4 s")]
+)
+def test_an_option_ruled_out_by_a_bound_may_be_the_nearest(least: float, said: str) -> None:
+    """Option a takes 3 s at least, b takes 4 s: a may be the nearest, or not; with 5 s at least it is not."""
+    limit = "time must be at most 2 s"
+    missed = {"a": [Miss(limit, f"{least:g} s", least, bound=True)], "b": [Miss(limit, "4 s", 4.0)]}
+    assert list(nobody_keeps(missed)) == [f"{limit}: none of the options meets it; {said}"]
 
 
 def test_runs_a_month_have_to_fit_in_the_time() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clue.config.model_errors import load_model_error, shipped_model_error
+from clue.config.model_errors import known_model_error, load_model_error, shipped_model_error, site_file
 from clue.errors import ConfigError, UsageError
 from clue.kernel import Candidate, simulate
 from clue.machine import Placement
@@ -218,3 +218,17 @@ def test_files_that_make_no_sense(old: str, new: str, rule: str) -> None:
     Path("wrong.yaml").write_text(text.replace(old, new, 1))
     with pytest.raises(ConfigError, match=rule):
         load_model_error(Path("wrong.yaml"))
+
+
+def test_without_a_home_folder_the_shipped_errors_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody without a home folder has settings in it; a file to be written must be named."""
+
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    for name in ("CLUE_MODEL_ERROR", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert known_model_error() == shipped_model_error()
+    with pytest.raises(UsageError, match="CLUE_MODEL_ERROR must name a file where there is no home folder, got none"):
+        site_file()

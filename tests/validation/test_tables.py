@@ -55,6 +55,7 @@ def test_short_lines_leave_cells_empty(folder: Path) -> None:
     ("table", "fault"),
     [
         (b"machine,measured\na," + b"9" * 5000, "must be a run time above 0"),
+        (b"machine,measured\na,1" + b"0" * 310, "runs.csv:2:3: measured must be a run time below 1e308 s, got 1000"),
         (b"machine,measured\na,\xff\n", "file must be UTF-8 text"),
         (b"machine,measured\na,nan\n", "runs.csv:2:3: measured must be a run time above 0, got nan"),
         (b"machine,measured\na,1e999\n", "runs.csv:2:3: measured must be a run time above 0, got inf"),
@@ -98,6 +99,18 @@ def test_any_table_is_read_or_refused(folder: Path, head: list[str], rows: list[
         assert all("runs.csv" in fault or "must have measured" in fault for fault in error.faults)
     else:
         assert all(runs and min(runs) > 0 for *_, runs in found)
+
+
+def test_ranks_of_an_extrapolated_program_are_those_of_its_cases(folder: Path) -> None:
+    """The number of ranks to predict may be stated with the program, as in comparisons; another one is refused."""
+    for size, ranks in ((8, 2), (16, 4)):
+        TraceBuilder(ranks, program="h.py").build().save(folder / f"h-{size}-{ranks}.clue")
+    program = {"extrapolate": {"traces": "h-{size}-{ranks}.clue", "size": 64, "ranks": 2}}
+    validation: dict[str, object] = {"program": program, "machine": MACHINE, "measured": 1.0}
+    (case,) = load_validation(validation, relative_to=folder).cases
+    assert case.ranks == 2
+    with pytest.raises(ConfigError, match=r"extrapolate\.ranks must be 1, as stated elsewhere, or left out, got 2"):
+        load_validation({**validation, "ranks": 1}, relative_to=folder)
 
 
 #: A validation with every key.
