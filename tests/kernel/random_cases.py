@@ -350,7 +350,8 @@ def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:
         else {
             "memory_contention": random.choice(({}, {2: {"": 0.75}, 3: {"": 0.5, "solve": 0.9}})),
             "background_load": random.choice((0.0, 0.0, 1.0, 0.5)),
-            "time_slice": random.choice((0.0, _TICK if ties else 1e-3 * random.random())),
+            # Files cannot state slices so short that a burst has more of them than a float can count.
+            "time_slice": random.choice((0.0, _TICK if ties else 1e-9 + 1e-3 * random.random())),
             "waiting": random.choice((Waiting.YIELD, Waiting.YIELD, Waiting.POLL)),
         }
     )
