@@ -108,7 +108,7 @@ class Worth:
         mean: Mean absolute error.
         most: 90th percentile of absolute errors.
         ordered: Share of pairs of close machines that are predicted in the right order; ``None`` if there are none.
-        pairs: Number of such pairs.
+        distinct: The same of those pairs whose runs do not overlap.
         regret: Extra time of the worst program on the chosen machine, relative to the best machine.
         tau: Median of the programs' Kendall's tau; ``None``: no program ran on several machines.
     """
@@ -116,7 +116,7 @@ class Worth:
     mean: float
     most: float
     ordered: float | None
-    pairs: int
+    distinct: float | None
     regret: float | None
     tau: float | None
 
@@ -129,20 +129,57 @@ class Worth:
             for program in dict.fromkeys((case.program, case.size) for case in cases)
         ]
         several = [group for group in of_programs if len(group) > 1]
-        right = [_same_order(*pair) for group in several for pair in combinations(group, 2) if _is_near(*pair)]
+        pairs = close_pairs(cases)
         return cls(
             mean=statistics.fmean(off),
             most=quantile(off, 0.9),
-            ordered=statistics.fmean(right) if right else None,
-            pairs=len(right),
+            ordered=_ordered(pairs, column),
+            distinct=_ordered([pair for pair in pairs if are_distinct(*pair)], column),
             regret=max((regret(group) for group in several), default=None),
             tau=statistics.median(map(kendall, several)) if several else None,
         )
 
 
-def _is_near(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return max(one[1], other[1]) <= _NEAR * min(one[1], other[1])
+Pair = tuple[UnseenCase, UnseenCase]
 
 
-def _same_order(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return (one[0] < other[0]) == (one[1] < other[1])
+def close_pairs(cases: Sequence[UnseenCase]) -> list[Pair]:
+    """Return the pairs of machines that are close for a program."""
+    same = (pair for pair in combinations(cases, 2) if len({(case.program, case.size) for case in pair}) == 1)
+    return [pair for pair in same if max(_times(pair)) <= _NEAR * min(_times(pair))]
+
+
+def are_distinct(one: UnseenCase, other: UnseenCase) -> bool:
+    """Tell whether all runs of one case are shorter than those of the other."""
+    return max(one.runs) < min(other.runs) or max(other.runs) < min(one.runs)
+
+
+def repeatability(pairs: Sequence[Pair]) -> float | None:
+    """Return how often half of the runs of two cases have the same order as the other halves, over all halves.
+
+    Where runs hardly repeat their own order, a wrong order says little about a prediction. It is no upper limit: a
+    perfect prediction, which has no noise, has the order of all runs more often.
+    """
+    agree = [
+        (statistics.fmean(a) < statistics.fmean(b)) == (statistics.fmean(rest_a) < statistics.fmean(rest_b))
+        for one, other in pairs
+        for a, rest_a in _halves(one.runs)
+        for b, rest_b in _halves(other.runs)
+    ]
+    return statistics.fmean(agree) if agree else None
+
+
+def _halves(runs: Sequence[float]) -> list[tuple[list[float], list[float]]]:
+    """Return every choice of half of the runs, with the rest; none if there is one run."""
+    chosen = map(set, combinations(range(len(runs)), len(runs) // 2))
+    both = (([runs[i] for i in of], [run for i, run in enumerate(runs) if i not in of]) for of in chosen)
+    return [(half, rest) for half, rest in both if half]
+
+
+def _ordered(pairs: Sequence[Pair], column: Column) -> float | None:
+    right = [(column(a) < column(b)) == (a.measured < b.measured) for a, b in pairs]
+    return statistics.fmean(right) if right else None
+
+
+def _times(pair: Pair) -> tuple[float, float]:
+    return pair[0].measured, pair[1].measured

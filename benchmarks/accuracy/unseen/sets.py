@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth
+from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth, close_pairs, repeatability
 from benchmarks.accuracy.unseen.tables import read_csv, share_text
 from benchmarks.page import markdown_table, notes_beside, write_page
 
@@ -57,7 +57,9 @@ def _opening() -> Iterator[str]:
         "Each set has programs and machines that nobody had predicted when the model was frozen. After a look at it",
         "the model may be mended by it, and the next set judges the result. The page of each set explains its columns,",
         "and says how often it was looked at and what it showed. *Sums* are estimates without a simulation, by latency",
-        "and size / bandwidth, from the same recordings.",
+        "and size / bandwidth, from the same recordings. *Near pairs* are machines whose times differ by at most 25 %;",
+        "*by half of the runs* says how often half of the runs of two machines have the same order as the other half:",
+        "where runs hardly repeat their own order, a wrong one says little about a prediction.",
         "",
     )
 
@@ -67,8 +69,8 @@ def _all(sets: Mapping[str, Sequence[UnseenCase]]) -> Iterator[str]:
     yield from ("## What a user gets: a plain recording, nominal factors, calibrated links", "")
     head = (
         "set", "cases", "mean error", "90th percentile", "sums: mean error", "runs within 80 % intervals",
-        "near pairs of machines in the right order", "the same by sums", "worst choice takes longer by",
-        "the same by sums",
+        "near pairs of machines in the right order", "the same by sums", "by half of the runs",
+        "pairs whose runs do not overlap", "the same by sums", "worst choice takes longer by", "the same by sums",
     )  # fmt: skip
     yield from markdown_table(head, (_user(name, cases) for name, cases in sets.items()))
     yield ""
@@ -77,7 +79,8 @@ def _all(sets: Mapping[str, Sequence[UnseenCase]]) -> Iterator[str]:
 def _user(name: str, cases: Sequence[UnseenCase]) -> list[str]:
     clue, sums = (Worth.of(cases, COLUMNS[column]) for column in ("user", _SUMS["user"]))
     covered = sum(case.covered for case in cases) / len(cases)
-    shares = (clue.ordered, sums.ordered, clue.regret, sums.regret)
+    runs = repeatability(close_pairs(cases))
+    shares = (clue.ordered, sums.ordered, runs, clue.distinct, sums.distinct, clue.regret, sums.regret)
     return [
         f"[{name}]({Path(TABLES[name]).with_suffix('.md')})", str(len(cases)), f"{clue.mean:.1%}", f"{clue.most:.1%}",
         f"{sums.mean:.1%}", f"{covered:.0%}", *map(share_text, shares),

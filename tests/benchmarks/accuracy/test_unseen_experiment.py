@@ -13,7 +13,7 @@ import yaml
 from benchmarks.accuracy.unseen import cases, looks, tables
 from benchmarks.accuracy.unseen.buying import Buyer
 from benchmarks.accuracy.unseen.experiment import Experiment, RealRun
-from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth
+from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth, are_distinct, close_pairs, repeatability
 from benchmarks.accuracy.unseen.predicting import Figures, baseline
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.testbed.description import Host, Rack
@@ -66,7 +66,7 @@ def test_what_a_column_is_worth() -> None:
     worth = Worth.of(found, COLUMNS["user"])
     assert worth.mean == pytest.approx((0.1 + 1 / 6 + 0.5) / 3)
     assert worth.most == pytest.approx(0.5)
-    assert (worth.ordered, worth.pairs) == (0.0, 1)
+    assert (worth.ordered, worth.distinct) == (0.0, 0.0)
     assert worth.regret == pytest.approx(0.2)
     assert worth.tau == pytest.approx(1 / 3)
     assert [each.covered for each in found] == [True, False, False]
@@ -76,7 +76,29 @@ def test_what_a_column_is_worth() -> None:
 def test_one_machine_has_no_order() -> None:
     """On one machine there are no pairs, no regret and no tau."""
     worth = Worth.of([case("a", "x", 1.0, 1.1), case("b", "x", 1.0, 1.1)], COLUMNS["user"])
-    assert (worth.ordered, worth.pairs, worth.regret, worth.tau) == (None, 0, None, None)
+    assert (worth.ordered, worth.distinct, worth.regret, worth.tau) == (None, None, None, None)
+
+
+def test_how_often_runs_repeat_their_own_order() -> None:
+    """Close machines x and y overlap; y and z differ in all runs; w is not close.
+
+    Of x, half of the runs is 1.0 and the other 1.2; of y both are 1.12. So one half is shorter than that of y, and the
+    other longer: no two halves agree. Of y and z, all do.
+    """
+    x, y, z, w = (
+        case("a", name, runs[0], predicted, runs=runs)
+        for name, runs, predicted in (
+            ("x", (1.0, 1.2), 1.0), ("y", (1.12, 1.12), 0.9), ("z", (1.3, 1.3), 1.1), ("w", (9.0, 9.0), 1.0),
+        )
+    )  # fmt: skip
+    pairs = close_pairs([x, y, z, w, replace(z, program="b")])
+    assert pairs == [(x, y), (x, z), (y, z)]
+    assert [are_distinct(*pair) for pair in pairs] == [False, True, True]
+    assert [repeatability([pair]) for pair in pairs] == [0.0, 1.0, 1.0]
+    assert repeatability(pairs) == pytest.approx(2 / 3)
+    assert repeatability([(replace(x, runs=(1.0,)), y)]) is None
+    worth = Worth.of([x, y, z, w], COLUMNS["user"])
+    assert (worth.ordered, worth.distinct) == (pytest.approx(2 / 3), 1.0)  # x is predicted longer than y
 
 
 def test_the_table_and_its_page(tmp_path: Path) -> None:
