@@ -3,7 +3,7 @@
 *Rehearsal*: may be run, recorded and predicted while the model is repaired. *Frozen*: no frozen program is predicted on
 any machine, and no program on a frozen machine, before the commit that freezes the model. Sizes were
 chosen by how long programs run, and by nothing else. *Seen*: were frozen until somebody looked at them;
-:mod:`benchmarks.accuracy.unseen.sets` has the tables. Intervals are learned from the looks at the eighth and the ninth
+:mod:`benchmarks.accuracy.unseen.sets` has the tables. Intervals are learned from the looks at the ninth and the tenth
 set. The tenth set, which is marked frozen, has been looked at.
 """
 

@@ -14,7 +14,6 @@ import yaml
 
 from benchmarks.accuracy.unseen.buying import clue_command
 from benchmarks.accuracy.unseen.cases import UnseenProgram
-from benchmarks.accuracy.validate.deciding import LikeCalls
 from clue.config import load_machine
 from clue.config.model_errors import known_model_error
 from clue.execution import run
@@ -110,6 +109,9 @@ def by_user(recorded: Recorded, machine: Path) -> UserPrediction:
 def figures(recorded: Recorded, machine: Path, factors: npt.ArrayLike = 1.0, *, cold: bool = True) -> Figures:
     """Predict with each rank's bursts multiplied by a factor, relative to the recording and the machine's file.
 
+    Programs that decide by arrival order run live, with bursts of their own: ranks do other work in each run, so these
+    bursts are all multiplied by the ratio of total computation.
+
     Args:
         recorded: The recordings.
         machine: The machine's file.
@@ -122,11 +124,13 @@ def figures(recorded: Recorded, machine: Path, factors: npt.ArrayLike = 1.0, *, 
     placement = Placement.block(on, trace.ranks)
     longer = np.broadcast_to(np.asarray(factors, np.float64), trace.ranks)
     trace = _longer(trace, longer)
+    slowdown = float(cpu_of(trace).sum() / recorded.cpu.sum())
     program = compile_program(trace)
     result = simulate(program, on, placement, traffic=True)
     free = replace(on, network=replace(on.network, contention=NoContention()))
     computing = cpu_of(trace) * [on.nodes[node].factor("") for node in placement.nodes]
-    model = _live(recorded.program, trace, on, placement) if recorded.program.decides else result.makespan
+    slower = on.map(lambda node: node.slower(slowdown))
+    model = _live(recorded.program, slower, placement) if recorded.program.decides else result.makespan
     return Figures(
         model,
         simulate(program, free, placement).makespan,
@@ -142,11 +146,9 @@ def _longer(trace: Trace, factors: npt.NDArray[np.float64]) -> Trace:
     return replace(trace, ops=replace(trace.ops, cpu=bursts), typical=bursts)
 
 
-def _live(program: UnseenProgram, recorded: Trace, machine: Machine, placement: Placement) -> float:
+def _live(program: UnseenProgram, machine: Machine, placement: Placement) -> float:
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-        outcome = run(
-            program.command, recorded.ranks, machine, placement, bursts=LikeCalls(recorded), stdout=nowhere.fileno()
-        )
+        outcome = run(program.command, len(placement.nodes), machine, placement, stdout=nowhere.fileno())
     return outcome.result.makespan
 
 

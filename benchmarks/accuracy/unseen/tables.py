@@ -90,6 +90,7 @@ def _opening(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[st
         "  `clue simulate --samples 100` (`clue run` for programs that decide by what comes first).",
         "- **calibrated**: the same, with a performance factor for each program, recorded on one node of the target.",
         "- **hindsight**: the same, with the CPU time that bursts took in the runs: the model of messages alone.",
+        "  Programs that decide by what comes first run live in all three columns; a factor is then one for all ranks.",
         "- **baseline**: max over ranks r of C(r) + max(S(r), R(r)): C is the computation of r; S and R are the sums",
         "  of L + m / B over the messages that r sends and receives, L being the time of an empty message over their",
         "  link, B its bandwidth from an empty message to 1 MiB. No simulation. **none**: `contention: none`.",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
 
-from benchmarks.accuracy.unseen import cases, looks, tables
+from benchmarks.accuracy.unseen import cases, looks, predicting, tables
 from benchmarks.accuracy.unseen.buying import Buyer
 from benchmarks.accuracy.unseen.experiment import Experiment, RealRun
 from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth, are_distinct, close_pairs, repeatability
@@ -21,7 +22,7 @@ from benchmarks.testbed.experiment import in_turns
 from clue.config import load_machine
 from clue.errors import RecordError, UsageError
 from clue.kernel import compile_program, simulate
-from clue.machine import Placement
+from clue.machine import Machine, Placement
 from clue.trace import TraceBuilder
 from tests.kernel.cases import machine
 
@@ -58,6 +59,34 @@ def test_the_sum_by_hand() -> None:
     messages = 3 * (takes(0) + 1000 * (takes(2**20) - takes(0)) / 2**20)
     assert baseline(np.array([1.0, 2.0]), result, on, placement) == pytest.approx(2.0 + messages)
     assert baseline(np.array([3.0, 2.0]), result, on, placement) == pytest.approx(3.0 + messages)
+
+
+def test_a_live_program_is_slower_by_the_ratio_of_total_computation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bursts of 1 and 3 s, multiplied by 1 and 3: 10 s instead of 4, on nodes that are slower by 1.5 themselves."""
+    trace = TraceBuilder(2)
+    for rank, seconds in enumerate((1.0, 3.0)):
+        trace[rank].compute(seconds)
+    trace.build().save(tmp_path / "program.clue")
+    link = {"send_delay": "1 us", "transmission_delay": {"latency": "10 us", "bandwidth": "1 GB/s"}}
+    file = tmp_path / "two.yaml"
+    file.write_text(yaml.safe_dump({
+        "nodes": [{"count": 2, "type": "host"}], "node_types": {"host": {"performance_factor": 1.5}},
+        "network": {"between_nodes": link},
+    }))  # fmt: skip
+    slowdowns = []
+
+    def run(_command: object, ranks: int, on: Machine, _placement: Placement, **_: object) -> SimpleNamespace:
+        assert ranks == 2
+        slowdowns.append(on.nodes[0].performance_factor)
+        return SimpleNamespace(result=SimpleNamespace(makespan=7.0))
+
+    monkeypatch.setattr(predicting, "run", run)
+    program = replace(cases.UNSEEN_PROGRAMS[0], decides=True)
+    found = predicting.figures(predicting.Recorded(program, (tmp_path / "program.clue",)), file, [1.0, 3.0])
+    assert slowdowns == [pytest.approx(1.5 * 10 / 4)]
+    assert (found.model, found.computation) == (7.0, pytest.approx(1.5 * 9))
 
 
 def test_what_a_column_is_worth() -> None:
