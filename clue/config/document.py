@@ -92,6 +92,7 @@ class Document:
         Mappings merge key by key; anything else (text, numbers, lists) is replaced; a key given as ``null``
         is removed. A curve by points replaces one by line, and vice versa; contention of one model, or on one
         topology, replaces that of another; a part of the hardware library replaces the keys that it supplies.
+        Half a line, a latency or a bandwidth alone, is added to points: forms refuse a curve of both.
 
         Args:
             overlay: The other document.
@@ -152,7 +153,9 @@ def _mergeable(base: object, overlay: object, path: Path) -> bool:
         return _words(base) == _words(overlay)
     if path[-2:] == ("contention", "flows"):
         return overlay.get("topology", base.get("topology")) == base.get("topology")
-    return ("points" in base) == ("points" in overlay)
+    # As a replacement of points, a latency alone would silently make all sizes equally fast.
+    half_line = ("latency" in overlay) != ("bandwidth" in overlay)
+    return ("points" in base) == ("points" in overlay) or ("points" in base and half_line)
 
 
 def _stood_for(path: Path, overlay: dict[object, object]) -> tuple[str, ...]:

@@ -150,7 +150,10 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
 
 
 def _of_another_form(form: type[Form], path: Path, document: Document) -> str:
-    """Return the rule that a key breaks which another form of its mapping has, such as another topology, or nothing."""
+    """Return the rule that a key breaks which another form of its mapping has, such as another topology, or nothing.
+
+    Where a key beside it was written elsewhere (in the machine that an option changes), the rule says where.
+    """
     if document.nearest(path)[1]:
         return ""
     key, beside = path[-1], document.at(*path[:-1]).value
@@ -163,7 +166,12 @@ def _of_another_form(form: type[Form], path: Path, document: Document) -> str:
         if words and got not in words:
             return f"must be given with {name} {' or '.join(words)}, got {name} {got}"
     others = [name for name in beside if any(name in each for each in forms) and not any(name in h for h in having)]
-    return f"must be given without {' and '.join(others)}, got both" if others else ""
+    if not others:
+        return ""
+    origin, other = (document.nearest((*path[:-1], name))[0] for name in (key, others[0]))
+    apart = (origin.file, origin.path[:-1]) != (other.file, other.path[:-1])
+    where = f": {others[0]} from {other.place(of_key=True) or format_path(other.path)}" if apart else ""
+    return f"must be given without {' and '.join(others)}, got both{where}"
 
 
 def _cut_in_two(key: object, value: object) -> str:

@@ -93,7 +93,8 @@ def build_machine(reading: Reading, name: str = "machine") -> Machine | None:
         reading: The machine as written, with any overlays.
         name: Its name if the document states none.
     """
-    document, sockets = with_parts(reading.document, reading.faults)
+    written = reading.document
+    document, sockets = with_parts(written, reading.faults)
     reading = reading.of(document)
     form = reading.form(MachineForm)
     _check_names(reading)
@@ -107,7 +108,7 @@ def build_machine(reading: Reading, name: str = "machine") -> Machine | None:
     check_contention(reading, form.network.contention, sum(group.count for group in form.nodes))
     if reading.faults:
         return None
-    changes = _changes(reading, form, name, sockets)
+    changes = _changes(reading, written, form, name, sockets)
     machine = None if reading.faults else _machine(reading, form, name, sockets, changes)
     return None if reading.faults else machine
 
@@ -404,14 +405,16 @@ def _check_domains(reading: Reading, form: MachineForm) -> None:
 
 
 def _changes(
-    reading: Reading, form: MachineForm, name: str, sockets: Mapping[str, Sockets]
+    reading: Reading, written: Document, form: MachineForm, name: str, sockets: Mapping[str, Sockets]
 ) -> tuple[tuple[float, Machine], ...]:
-    now = reading.of(reading.document.without("changes"))
+    # Like an option's with, a change is overlaid on what is written; then parts supply what it leaves out or removes.
+    written = written.without("changes")
     contention = build_contention(form.network.contention, form.network.loggops)
     changes: list[tuple[float, Machine]] = []
     for i, change in enumerate(form.changes):
         _check_change(reading, ("changes", i), change, form)
-        now = now.of(now.document.overlaid(reading.document.at("changes", i).without("at")))
+        written = written.overlaid(reading.document.at("changes", i).without("at"))
+        now = reading.of(with_parts(written, reading.faults)[0])
         changed = now.form(MachineForm)
         _check_names(now)
         if changed is not None and not now.faults:
@@ -441,6 +444,8 @@ def _check_change(reading: Reading, path: Path, change: ChangeForm, form: Machin
             if key in keys:
                 rule = f"must not change during a run, got {format_value(keys[key])}"
                 reading.fault((*below, key), rule)
-    if "part" in change.network:
-        rule = f"must not change during a run, got {format_value(change.network['part'])}"
-        reading.fault((*path, "network", "part"), rule)
+    # Algorithms are chosen once: all ranks of a collective must use the same one, whenever they call it.
+    for key in ("part", "collectives"):
+        if key in change.network:
+            rule = f"must not change during a run, got {format_value(change.network[key])}"
+            reading.fault((*path, "network", key), rule)

@@ -387,7 +387,11 @@ class ChangeForm(Form):
         description="Keys of node types as above; processor, sockets, processors, domains and copy_bandwidth may not "
         "change.",
     )
-    network: dict[str, Any] = Field(default={}, description="Keys of the network as above; part may not change.")
+    network: dict[str, Any] = Field(
+        default={},
+        description="Keys of the network as above; part, progress, collectives, and the model and topology of "
+        "contention may not change.",
+    )
 
 
 def _rising_times(changes: list[ChangeForm]) -> list[ChangeForm]:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,14 @@ def test_points_replace_a_line_and_a_line_replaces_points() -> None:
     assert from_python(points).overlaid(from_python(line)).value == line
     slower = from_python(line).overlaid(from_python({"d": {"bandwidth": "1 MB/s"}}))
     assert slower.value == {"d": {"latency": "1 us", "bandwidth": "1 MB/s"}}
+
+
+@pytest.mark.parametrize("half", [{"latency": "2 us"}, {"bandwidth": "1 MB/s"}])
+def test_half_a_line_does_not_replace_points(half: dict[str, object]) -> None:
+    """A latency alone would make all sizes equally fast: it stays beside the points, which no form accepts."""
+    points = {"points": [["0 B", "1 us"], ["1 KB", "2 us"]]}
+    assert from_python(points).overlaid(from_python(half)).value == points | half
+    assert from_python(points).overlaid(from_python(half | {"points": None})).value == half
 
 
 def test_each_part_keeps_the_line_it_was_written_on() -> None:

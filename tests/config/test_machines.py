@@ -9,7 +9,7 @@ import pytest
 from clue.config import load_machine
 from clue.config.machines import NO_WITHIN_NODE
 from clue.errors import ConfigError
-from clue.machine import ColdStart, Waiting
+from clue.machine import ColdStart, Curve, Machine, Waiting
 from clue.units import Money
 from tests.config.documents import MACHINE, changed, faults_of, folder, positions
 
@@ -353,6 +353,21 @@ def test_a_fault_has_place_path_rule_and_value(tmp_path: Path, old: str, new: st
     assert any(found.startswith(fault) for found in faults_in(tmp_path, changed(MACHINE, old, new)))
 
 
+def test_a_latency_alone_does_not_replace_points(tmp_path: Path) -> None:
+    """A change that would make messages of all sizes equally fast is refused where it is written."""
+    points = changed(MACHINE, "send_delay: 1 us", "send_delay: {points: [[0 B, 1 us], [1 KB, 2 us]]}")
+    over = "changes: [{at: 2 s, network: {between_nodes: {send_delay: DELAY}}}]\n"
+    alone, whole = (over.replace("DELAY", f"{{latency: 2 us{more}}}") for more in ("", ", bandwidth: 1 GB/s"))
+    assert faults_in(tmp_path, points + alone) == [
+        "10:60: changes[0].network.between_nodes.send_delay.latency must be given without points, got both: "
+        f"points from {tmp_path / 'm.yaml'}:8:18"
+    ]
+    for text, slope in ((whole, 1e-9), (over.replace("DELAY", "2 us"), 0.0)):
+        machine = loaded(tmp_path, points + text)
+        assert isinstance(machine, Machine)
+        assert machine.changes[0][1].network.between_nodes.send_delay == Curve.line(2e-6, slope)
+
+
 @pytest.mark.parametrize(
     ("extra", "fault"),
     [
@@ -373,6 +388,10 @@ def test_a_fault_has_place_path_rule_and_value(tmp_path: Path, old: str, new: st
         (
             "changes: [{at: 2 s, network: {between_nodes: {receive_delay: -1 us}}}]",
             "10:62: changes[0].network.between_nodes.receive_delay must be a time not below 0",
+        ),
+        (
+            "changes: [{at: 2 s, network: {collectives: {bcast: linear}}}]",
+            "10:44: changes[0].network.collectives must not change during a run, got a mapping",
         ),
         ("changes: [{at: 2 s, nodes: []}]", "10:21: changes[0].nodes must be a key of changes[0] (at, network, no"),
     ],

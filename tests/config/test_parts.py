@@ -257,6 +257,35 @@ def test_a_key_beside_what_supplies_a_generated_network_goes_before_it_alone(
     ]
 
 
+def test_a_key_removed_by_null_comes_from_the_part_wherever_it_is_written(parts: Path) -> None:
+    """``null`` leaves a key to the part (4 KB) beside it, in ``with`` and in a change; ``none`` is a value."""
+    part = changed(
+        NETWORK, "latency:", "between_nodes: {send_delay: 1 us, transmission_delay: 2 us, eager_limit: 4 KB}\n#"
+    )
+    (parts / "wire.yaml").write_text(changed(part, "bandwidth:", "#"))
+    beside = "  part: wire.yaml\n  between_nodes: {eager_limit: LIMIT, transmission_delay: null}\n"
+
+    def limits(written: str, over: str) -> list[float | None]:
+        text = changed(MACHINE, "  part: wire.yaml\n", beside.replace("LIMIT", written))
+        (parts / "made.yaml").write_text(text)
+        (parts / "prog.py").write_text("")
+        given = f"network: {{between_nodes: {{eager_limit: {over}, transmission_delay: null}}}}"
+        workloads = "workloads: {w: {program: {script: prog.py}}}\n"
+        scenario = load(parts, f"{workloads}options: {{A: {{machine: made.yaml, with: {{{given}}}}}}}\n")
+        (parts / "changed.yaml").write_text(f"{text}changes: [{{at: 0 s, {given}}}]\n")
+        links = [
+            load_machine(parts / "made.yaml").network.between_nodes,
+            scenario.options[0].machine.network.between_nodes,
+            load_machine(parts / "changed.yaml").changes[0][1].network.between_nodes,
+        ]
+        assert [link.transmission_delay(0) for link in links] == [2e-6] * 3
+        return [link.eager_limit for link in links]
+
+    assert limits("null", "null") == [4000, 4000, 4000]
+    assert limits("64 KB", "null") == [64000, 4000, 4000]
+    assert limits("64 KB", "none") == [64000, None, None]
+
+
 def test_generated_options_are_made_of_parts(parts: Path) -> None:
     """Node types and networks of generated options may refer to parts."""
     (parts / "prog.py").write_text("")

@@ -230,6 +230,19 @@ def test_waiting_for_any_ends_with_the_first() -> None:
     assert heard == [[(1, (2, 0, "early"))], pytest.approx(0.5 + TRAVEL), [(0, (1, 0, "late"))]]
 
 
+def test_waiting_for_any_takes_the_first_in_the_list_of_those_that_are_complete() -> None:
+    """If all requests are complete at the call, Waitany takes the first in the list, not the first to complete."""
+    heard: list[Any] = []
+
+    def receiver() -> Script:
+        yield irecv(0, 1)
+        yield irecv(1, 2)
+        heard.append((yield some(Mode.ANY, 0, 1, blocking=True, after=2.0)))
+
+    run(receiver(), sender(0, "late", after=1.0), sender(0, "early", after=0.5))
+    assert heard == [[(0, (1, 0, "late"))]]
+
+
 def test_waiting_for_some_returns_all_that_are_there() -> None:
     """Waitsome returns all requests that complete at the time of the first, then the rest, then an empty list."""
     heard: list[Any] = []

@@ -289,6 +289,17 @@ def test_failed_poll_costs_the_receive_delay_and_is_told() -> None:
     assert any("2 Test or probe calls found nothing" in warning for warning in result.warnings)
 
 
+def test_a_test_costs_the_receive_delay_of_its_own_node_type_and_a_probe_that_of_its_source() -> None:
+    """A Test that found nothing costs 1 s (links between hosts), a probe of the node of another type 4 s."""
+    links = [Link(Curve.line(1.0), Curve.line(1.0), delay) for delay in (1.0, 4.0)]
+    network = Network(links[0], LOCAL_LINK, pairs={("host", "other"): links[1], ("other", "host"): links[1]})
+    on = Machine("pair", (NodeType("host"), NodeType("other")), network)
+    for peer, cost in ((ANY, 1.0), (1, 4.0)):
+        trace = TraceBuilder(2)
+        trace[0].add(Op.POLL, peer=peer)
+        assert finishes(trace, on) == [cost, 0.0]
+
+
 def test_packing_takes_time_by_the_byte() -> None:
     """Packing 500 KB at 2 us/KB takes a millisecond."""
     trace = TraceBuilder(1)

@@ -8,6 +8,7 @@ from clue.kernel import simulate
 from clue.machine import (
     Contention,
     Curve,
+    FactorTable,
     Flows,
     Link,
     Machine,
@@ -66,6 +67,19 @@ def test_without_overhead_the_call_lasts_until_data_have_left(engine: str, call:
     """If no send overhead is stated, an Isend takes s(m) = 1 s."""
     link = Link(Curve.line(1.0), Curve.line(0.5), send_overhead=None if call is None else Curve.line(call))
     assert finishes(overlapped(2.0), machine(link), engine)[0] == (3.0 if call is None else 2.125)
+
+
+@ENGINES
+@pytest.mark.parametrize(("overhead", "call"), [(None, 1.5), (0.125, 0.125)])
+def test_contention_slows_no_stated_overhead(engine: str, overhead: float | None, call: float) -> None:
+    """Of two Isends at one time, the second takes 1.5 times as long: s = 1 s, but not a stated overhead of 1/8 s."""
+    link = Link(Curve.line(1.0), Curve.line(0.5), send_overhead=None if overhead is None else Curve.line(overhead))
+    trace = TraceBuilder(4)
+    for sender in (0, 2):
+        trace[sender].isend(sender + 1, 0)
+        trace[sender + 1].recv(sender)
+    factors = FactorTable(((1, 1.0), (2, 1.5)))
+    assert finishes(trace.build(), machine(link, factors, nodes=4), engine) == [overhead or 1.0, 1.5, call, 2.25]
 
 
 @ENGINES
