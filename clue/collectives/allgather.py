@@ -74,7 +74,7 @@ def pipelined_ring(collective: Collective, rank: int) -> Schedule:
 
 def _piece(collective: Collective) -> int:
     """Return the bytes of a piece: whole elements, and at least the shortest block if the call is nonblocking."""
-    sizes, element = collective.sizes, collective.manner.element
+    sizes, element = collective.sizes, collective.element
     if not collective.manner.nonblocking and max(sizes) <= PIECE:
         return PIECE
     least = max(PIECE, min(sizes) if collective.manner.nonblocking else 0, -(-sum(sizes) // MOST_SEGMENTS))

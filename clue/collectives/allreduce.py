@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from clue.collectives import bcast, reduce
-from clue.collectives.blocks import even_circle
+from clue.collectives.blocks import Cut, cut_circle, even_blocks, halved_blocks
 from clue.collectives.rounds import exchange, receive, send
 from clue.collectives.schedule import Collective, Round, Schedule
 from clue.collectives.trees import Fold, doublings, halvings
@@ -39,26 +39,26 @@ def reduce_scatter_allgather(collective: Collective, rank: int) -> Schedule:
     Costs 2 log2 p α + 2 (p - 1)/p nβ + (p - 1)/p nγ for powers of two.
     Source: Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1; Thakur, Rabenseifner, Gropp 2005, section 4.5.
     """
-    return _within_core(collective, rank, _halved_and_doubled(collective.sizes[rank]))
+    return _within_core(collective, rank, _halved_and_doubled(collective, reduce.mpich_cut(collective)))
 
 
 def rabenseifner(collective: Collective, rank: int) -> Schedule:
     """Do the same, but let the ranks of a pair combine half a vector each beforehand. Open MPI.
 
-    For powers of two it is the same.
     Source: Open MPI 5.0.10, ompi_coll_base_allreduce_intra_redscat_allgather, allred_sched_redscat_allgather.
     """
-    among = _halved_and_doubled(collective.sizes[rank])
-    return _within_core(collective, rank, among, keeper=0, fold_pair=reduce.combined_by_halves)
+    among = _halved_and_doubled(collective, halved_blocks)
+    by_halves = partial(reduce.combined_by_halves, unit=collective.unit)
+    return _within_core(collective, rank, among, keeper=0, fold_pair=by_halves)
 
 
 #: The rounds of one member of the core, from the fold and the member's number.
 _Among = Callable[[Fold, int], Schedule]
 
 
-def _halved_and_doubled(nbytes: int) -> _Among:
+def _halved_and_doubled(collective: Collective, cut: Cut) -> _Among:
     def halved_and_doubled(fold: Fold, number: int) -> Schedule:
-        blocks = even_circle(nbytes, fold.core)
+        blocks = cut_circle(cut, collective.sizes[0], fold.core, collective.unit)
         steps = [
             (fold.rank(step.partner), blocks.between(step.kept), blocks.between(step.given))
             for step in halvings(number, fold.core, doublings(fold.core))
@@ -87,19 +87,21 @@ def _within_core(
 def ring(collective: Collective, rank: int) -> Schedule:
     """Combine blocks around a ring, then pass the results around.
 
-    Costs 2 (p - 1) α + 2 (p - 1)/p nβ + (p - 1)/p nγ. Vectors with fewer bytes than ranks use
-    recursive doubling; Open MPI's rule counts elements.
-    Source: Patarasuk, Yuan 2009, doi:10.1016/j.jpdc.2008.09.002.
+    Costs 2 (p - 1) α + 2 (p - 1)/p nβ + (p - 1)/p nγ.
+    Source: Patarasuk, Yuan 2009, doi:10.1016/j.jpdc.2008.09.002; Open MPI 5.0.10,
+    ompi_coll_base_allreduce_intra_ring, allred_sched_ring.
     """
-    size, nbytes = collective.size, collective.sizes[rank]
-    if nbytes < size:
+    size, nbytes, unit = collective.size, collective.sizes[rank], collective.unit
+    nonblocking = collective.manner.nonblocking
+    if nbytes // unit < size and not nonblocking:
         return recursive_doubling(collective, rank)
-    blocks = even_circle(nbytes, size)
+    blocks = cut_circle(even_blocks, nbytes, size, unit)
     left, right = (rank - 1) % size, (rank + 1) % size
+    first = rank + 1 if nonblocking else rank
     combined = (
-        exchange(right, blocks.span(rank - step), left, blocks.span(rank - step - 1)) for step in range(size - 1)
+        exchange(right, blocks.span(first - step), left, blocks.span(first - step - 1)) for step in range(size - 1)
     )
-    passed = (exchange(right, blocks.span(rank + 1 - step), left) for step in range(size - 1))
+    passed = (exchange(right, blocks.span(first + 1 - step), left) for step in range(size - 1))
     return (*combined, *passed)
 
 

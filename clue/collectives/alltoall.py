@@ -57,8 +57,7 @@ def _ways_with(bit: int, size: int) -> int:
 def linear(collective: Collective, rank: int) -> Schedule:
     """Start all receives and all sends at once, and wait for all (Open MPI). Empty blocks are not sent.
 
-    A blocking alltoall receives from rank + 1, rank + 2, … and sends to rank - 1, rank - 2, …; other calls go through
-    the ranks from 0, so that all send to the first ones first.
+    Other calls than a blocking alltoall go through the ranks from 0, so that all send to the first ones first.
     Source: Open MPI 5.0.10, ompi_coll_base_alltoall_intra_basic_linear, ompi_coll_base_alltoallv_intra_basic_linear,
     a2a_sched_linear, a2av_sched_linear.
     """
@@ -71,10 +70,7 @@ def linear(collective: Collective, rank: int) -> Schedule:
 
 
 def scattered(collective: Collective, rank: int) -> Schedule:
-    """Start receives and sends 32 at a time (MPICH: medium blocks, and always for alltoallv).
-
-    In each batch a rank receives from those after it and sends to those before it. Empty blocks are not sent.
-    """
+    """Start receives and sends 32 at a time (MPICH: medium blocks, and always for alltoallv)."""
     size = collective.size
     batches = (range(max(start, 1), min(start + THROTTLE, size)) for start in range(0, size, THROTTLE))
     rounds = (

@@ -115,7 +115,7 @@ def scatter_doubling_allgather(collective: Collective, rank: int) -> Schedule:
     Source: Open MPI 5.0.10, ompi_coll_base_bcast_intra_scatter_allgather.
     """
     size, root = collective.size, collective.root
-    blocks = _blocks(collective)
+    blocks = _blocks(collective, collective.unit)
     rounds = list(_scattered(collective, rank, blocks))
 
     def placed(place: int) -> int:
@@ -130,9 +130,9 @@ def scatter_doubling_allgather(collective: Collective, rank: int) -> Schedule:
     return tuple(rounds)
 
 
-def _blocks(collective: Collective) -> Circle:
-    """Return the blocks by position, counted from the root."""
-    return Circle(full_blocks(collective.sizes[0], collective.size))
+def _blocks(collective: Collective, unit: int = 1) -> Circle:
+    """Return the blocks by position, counted from the root: MPICH cuts a broadcast by bytes, Open MPI by elements."""
+    return Circle(full_blocks(collective.sizes[0], collective.size, unit))
 
 
 def _scattered(collective: Collective, rank: int, blocks: Circle) -> Schedule:
@@ -190,7 +190,7 @@ def split_binary(collective: Collective, rank: int) -> Schedule:
     """
     size, root = collective.size, collective.root
     place, tree = (rank - root) % size, binary_tree(rank, root, size)
-    halves = full_blocks(collective.sizes[0], 2)
+    halves = full_blocks(collective.sizes[0], 2, collective.unit)
     mine = 0 if place % 2 else 1  # odd places are on the first child's side; the root counts as on the other
     if tree.parent is None:
         first = tuple(send(child, half) for child, half in zip(tree.children, halves, strict=False))

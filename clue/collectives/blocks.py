@@ -1,8 +1,11 @@
-"""Cutting data into blocks and adding blocks up. Sizes in bytes; independent of ranks and messages."""
+"""Cutting data into blocks and adding blocks up. Sizes in bytes; independent of ranks and messages.
+
+Data are cut between units: the elements of a vector, or single bytes. Their size divides that of the data.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
@@ -12,16 +15,30 @@ SEGMENT = 128 * 1024
 MOST_SEGMENTS = 1024
 
 
-def full_blocks(nbytes: int, count: int) -> list[int]:
-    """Cut into blocks of ``ceil(nbytes / count)`` bytes; the last ones are shorter or empty."""
-    block = -(-nbytes // count)
+def full_blocks(nbytes: int, count: int, unit: int = 1) -> list[int]:
+    """Cut n units into blocks of ``ceil(n / count)``; the last ones are shorter or empty."""
+    block = -(-nbytes // unit // count) * unit
     return [max(0, min(block, nbytes - i * block)) for i in range(count)]
 
 
-def even_blocks(nbytes: int, count: int) -> list[int]:
-    """Cut into blocks that differ by at most a byte, the longer ones first."""
-    block, longer = divmod(nbytes, count)
-    return [block + (i < longer) for i in range(count)]
+def even_blocks(nbytes: int, count: int, unit: int = 1) -> list[int]:
+    """Cut into blocks that differ by at most a unit, the longer ones first."""
+    block, longer = divmod(nbytes // unit, count)
+    return [(block + (i < longer)) * unit for i in range(count)]
+
+
+def rest_last(nbytes: int, count: int, unit: int = 1) -> list[int]:
+    """Cut n units into blocks of ``floor(n / count)``; the last one also takes what remains."""
+    block = nbytes // unit // count * unit
+    return [block] * (count - 1) + [nbytes - block * (count - 1)]
+
+
+def halved_blocks(nbytes: int, count: int, unit: int = 1) -> list[int]:
+    """Halve until there are ``count`` blocks, a power of two; of an odd number of units, the first half is shorter."""
+    blocks = [nbytes // unit]
+    while len(blocks) < count:
+        blocks = [half for block in blocks for half in (block // 2, block - block // 2)]
+    return [block * unit for block in blocks]
 
 
 def segments(nbytes: int, segment: int = SEGMENT) -> list[int]:
@@ -50,7 +67,11 @@ class Circle:
         return self._sums[limits[1]] - self._sums[limits[0]]
 
 
+#: Cuts a number of bytes into a number of blocks, between units of so many bytes.
+Cut = Callable[[int, int, int], list[int]]
+
+
 @lru_cache(maxsize=64)
-def even_circle(nbytes: int, count: int) -> Circle:
-    """Return the even blocks of a number of bytes in a circle; all ranks of a collective need the same ones."""
-    return Circle(even_blocks(nbytes, count))
+def cut_circle(cut: Cut, nbytes: int, count: int, unit: int) -> Circle:
+    """Return the blocks of a number of bytes in a circle; all ranks of a collective need the same ones."""
+    return Circle(cut(nbytes, count, unit))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-from clue.collectives.blocks import Circle, even_circle, segments
+from clue.collectives.blocks import Circle, Cut, cut_circle, even_blocks, halved_blocks, rest_last, segments
 from clue.collectives.pipeline import upwards
 from clue.collectives.rounds import exchange, receive, send
 from clue.collectives.schedule import Collective, Round, Schedule
@@ -71,31 +72,38 @@ def _sent_on(collective: Collective, rank: int, holder: int, combined: Schedule)
 def reduce_scatter_gather(collective: Collective, rank: int) -> Schedule:
     """Combine by recursive halving, then gather the blocks at the root (Rabenseifner). MPICH, long messages.
 
-    Costs 2 log2 p α + 2 (p - 1)/p nβ + (p - 1)/p nγ for powers of two. Otherwise odd ranks of the first pairs
-    send their vector to the even ones beforehand; if the root is among these odd ranks, it replaces rank 0 in
-    the gather.
+    Costs 2 log2 p α + 2 (p - 1)/p nβ + (p - 1)/p nγ for powers of two.
     Source: Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1; Thakur, Rabenseifner, Gropp 2005, section 4.5.
     """
-    return _reduced_and_gathered(collective, rank, handed_over)
+    return _reduced_and_gathered(collective, rank, handed_over, mpich_cut(collective))
+
+
+def mpich_cut(collective: Collective) -> Cut:
+    """Return how MPICH cuts a vector.
+
+    Source: MPICH 5.0.1, MPIR_{Allreduce,Reduce}_intra_reduce_scatter_*, MPIR_{Iallreduce,Ireduce}_intra_sched_*.
+    """
+    return rest_last if collective.manner.nonblocking else even_blocks
 
 
 def rabenseifner(collective: Collective, rank: int) -> Schedule:
     """Do the same, but let the ranks of a pair combine half a vector each beforehand. Open MPI.
 
-    For powers of two it is the same.
     Source: Open MPI 5.0.10, ompi_coll_base_reduce_intra_redscat_gather, red_sched_redscat_gather.
     """
-    return _reduced_and_gathered(collective, rank, combined_by_halves)
+    by_halves = partial(combined_by_halves, unit=collective.unit)
+    return _reduced_and_gathered(collective, rank, by_halves, halved_blocks)
 
 
-def _reduced_and_gathered(collective: Collective, rank: int, fold_pair: FoldPair) -> Schedule:
+def _reduced_and_gathered(collective: Collective, rank: int, fold_pair: FoldPair, cut: Cut) -> Schedule:
     fold = Fold(collective.size, keeper=0)
     root = collective.root
     nbytes = collective.sizes[rank]
     folded = fold_pair(fold, rank, nbytes)
+    blocks = cut_circle(cut, nbytes, fold.core, collective.unit)
     if fold.stands_by(rank):
-        return folded if rank != root else folded + _late_root(collective, fold)
-    blocks = even_circle(nbytes, fold.core)
+        # A passive root takes over block 0 and the part of rank 0.
+        return folded if rank != root else (*folded, receive(0), *_gathered(fold, 0, root, blocks))
     combined = folded + _halved(fold, fold.number(rank), blocks)
     if fold.stands_by(root) and rank == 0:
         return (*combined, send(root, blocks.span(0)))
@@ -114,12 +122,12 @@ def handed_over(fold: Fold, rank: int, nbytes: int) -> Schedule:
     return (send(partner, nbytes),) if fold.stands_by(rank) else (receive(partner, nbytes),)
 
 
-def combined_by_halves(fold: Fold, rank: int, nbytes: int) -> Schedule:
+def combined_by_halves(fold: Fold, rank: int, nbytes: int, unit: int) -> Schedule:
     """Let both combine a half, and the passive rank send its half to the active one (Open MPI)."""
     partner = fold.partner(rank)
     if partner is None:
         return ()
-    kept, given = nbytes // 2, nbytes - nbytes // 2
+    kept, given = halved_blocks(nbytes, 2, unit)
     if fold.stands_by(rank):
         return (exchange(partner, kept, partner, given), send(partner, given))
     return (exchange(partner, given, partner, kept), receive(partner))
@@ -135,12 +143,6 @@ def _halved(fold: Fold, number: int, blocks: Circle) -> Schedule:
 
 def _steps(fold: Fold, number: int) -> list[Halving]:
     return list(halvings(number, fold.core, doublings(fold.core)))
-
-
-def _late_root(collective: Collective, fold: Fold) -> Schedule:
-    """Return the last rounds of a passive root: it takes over block 0 and the part of rank 0."""
-    blocks = even_circle(collective.sizes[0], fold.core)
-    return (receive(0), *_gathered(fold, 0, collective.root, blocks))
 
 
 def _gathered(fold: Fold, number: int, root: int, blocks: Circle) -> Schedule:
@@ -174,15 +176,14 @@ def chain(collective: Collective, rank: int) -> Schedule:
 
 
 def chain_in_fragments(collective: Collective, rank: int) -> Schedule:
-    """Combine along a chain in fragments of 8 KiB, one after the other. Open MPI, nonblocking, few ranks.
-
-    The chain is the one for rank 0, with the root and rank 0 swapped.
+    """Combine along a chain in fragments of about 8 KiB, one after the other. Open MPI, nonblocking, few ranks.
 
     Source: Open MPI 5.0.10, red_sched_chain.
     """
     node = swapped(chain_tree, rank, collective.root, collective.size)
+    nbytes = collective.sizes[0]
     rounds: list[Round] = []
-    for fragment in segments(collective.sizes[0], _FRAGMENT):
+    for fragment in rest_last(nbytes, len(segments(nbytes, _FRAGMENT)), collective.unit):
         rounds += [receive(child, fragment) for child in node.children]
         if node.parent is not None:
             rounds.append(send(node.parent, fragment))

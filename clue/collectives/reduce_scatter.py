@@ -13,8 +13,6 @@ from clue.collectives.trees import Fold, doubling_steps, doublings, halvings, is
 def recursive_halving(collective: Collective, rank: int) -> Schedule:
     """Halve the vector with partners p/2, p/4, … away: log2 p α + (p - 1)/p n (β + γ). Short and commutative.
 
-    Unless p is a power of two, even ranks of the first pairs send their vector to the odd ones and get
-    their block at the end. Empty messages are not sent.
     Source: Thakur, Rabenseifner, Gropp 2005, section 4.4, doi:10.1177/1094342005051521.
     """
     fold = Fold(collective.size)
@@ -82,8 +80,7 @@ def recursive_doubling(collective: Collective, rank: int) -> Schedule:
 def butterfly(collective: Collective, rank: int) -> Schedule:
     """Halve the vector with partners 1, 2, 4, … away, then exchange the blocks, which lie mirrored. Open MPI.
 
-    Unless p is a power of two, even ranks of the first pairs send their vector to the odd ones; otherwise
-    Reduce_scatter_block mirrors the blocks beforehand, within each rank.
+    For powers of two, Reduce_scatter_block mirrors the blocks beforehand, within each rank.
     Source: Träff 2005, EuroPVM/MPI, pp. 129-137; Open MPI 5.0.10, ompi_coll_base_reduce_scatter_intra_butterfly,
     ompi_coll_base_reduce_scatter_block_intra_butterfly.
     """

@@ -35,7 +35,7 @@ class Manner(NamedTuple):
         in_place: Whether the receive buffer is also the send buffer.
         predefined: Whether the operation of a reduction is predefined by MPI.
         commutative: Whether it commutes.
-        element: Bytes of an element of the datatype.
+        element: Bytes of an element of the datatype, 0 if they are not known.
         block: Whether a reduce_scatter is a Reduce_scatter_block.
     """
 
@@ -43,12 +43,14 @@ class Manner(NamedTuple):
     in_place: bool = False
     predefined: bool = True
     commutative: bool = True
-    element: int = 8
+    element: int = 0
     block: bool = False
 
 
-#: A blocking call, with a predefined operation on elements of 8 B.
+#: A blocking call, with a predefined operation on elements of unknown size.
 PLAIN = Manner()
+#: Bytes of an element that libraries are assumed to go by if they are not known.
+_USUAL_ELEMENT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +101,20 @@ class Collective:
         return sum(self.sizes) * self.size // len(self.sizes)
 
     @property
+    def element(self) -> int:
+        """Bytes of an element; 8 if they are not known."""
+        return self.manner.element or _USUAL_ELEMENT
+
+    @property
     def elements(self) -> int:
         """Mean size in elements."""
-        return self.mean_size // self.manner.element
+        return self.mean_size // self.element
+
+    @property
+    def unit(self) -> int:
+        """Bytes that are never cut: an element; 1 if its size is not known, or does not divide the vector."""
+        element = self.manner.element
+        return element if element and self.sizes[0] % element == 0 else 1
 
     @property
     def shares_nodes(self) -> bool:

@@ -262,7 +262,9 @@ class AlgorithmForm(Form):
     """One algorithm of a collective, up to a size."""
 
     up_to: Size | None = Field(
-        None, description="Largest size for this algorithm; must be left out in the last entry, and only there."
+        None,
+        description="Largest size for this algorithm, of a vector or of one rank's block; if blocks differ, their mean "
+        "counts, rounded down. Must be left out in the last entry, and only there.",
     )
     algorithm: str = Field(description="Name of the algorithm.")
 

@@ -133,6 +133,51 @@ def test_pieces_of_a_pipelined_ring() -> None:
     assert sent((1 << 27, 0)) == [1 << 17] * 1024
 
 
+def bytes_sent(name: str, algorithm: str, nbytes: int, size: int, rank: int, **how: bool | int) -> list[int]:
+    """Return the bytes of each message of a rank, in order."""
+    collective = Collective(name, size, (nbytes,) * size, manner=Manner(**how))  # type: ignore[arg-type]
+    return [nbytes for each in lower(collective, rank, algorithm) for _, nbytes in each.sends]
+
+
+def test_mpich_cuts_reductions_between_elements() -> None:
+    """Three elements of 8 B on two ranks: blocks of 16 and 8 B; 8 and 16 B if the call is nonblocking.
+
+    Bytes are cut if elements are not known, or do not divide the vector: 12 and 12 B of 24, 10 and 10 B of 20.
+    """
+    halving = "reduce_scatter_allgather"
+    assert [bytes_sent("allreduce", halving, 24, 2, rank, element=8) for rank in (0, 1)] == [[8, 16], [16, 8]]
+    assert bytes_sent("allreduce", halving, 24, 2, 0, element=8, nonblocking=True) == [16, 8]
+    assert bytes_sent("allreduce", halving, 24, 2, 0) == [12, 12]
+    assert bytes_sent("allreduce", halving, 20, 2, 0, element=8) == [10, 10]
+    # Seven elements on four ranks: 2, 2, 2, 1 or 1, 1, 1, 4. Rank 3 gives blocks 0 and 1, then 2, and at last 3.
+    assert bytes_sent("reduce", "reduce_scatter_gather", 56, 4, 3, element=8) == [32, 16, 8]
+    assert bytes_sent("reduce", "reduce_scatter_gather", 56, 4, 3, element=8, nonblocking=True) == [16, 8, 32]
+
+
+def test_open_mpi_cuts_between_elements() -> None:
+    """Seven elements of 8 B. Rabenseifner: 3 and 4 of them, then 1 and 2, and 2 and 2. Ring: 2, 2, 2, 1.
+
+    On three ranks the first two combine 3 and 4 beforehand; rank 1 sends rank 0 its 4 in the end.
+    """
+    for name, after in (("allreduce", [16, 32]), ("reduce", [16])):
+        assert bytes_sent(name, "rabenseifner", 56, 4, 3, element=8) == [24, 16, *after]
+        assert bytes_sent(name, "rabenseifner", 56, 3, 1, element=8) == [24, 32]
+    # Rank 0 sends blocks 0, 3, 2, then 1, 0, 3; nonblocking, one block further on.
+    assert bytes_sent("allreduce", "ring", 56, 4, 0, element=8) == [16, 8, 16, 16, 16, 8]
+    assert bytes_sent("allreduce", "ring", 56, 4, 0, element=8, nonblocking=True) == [16, 16, 8, 16, 16, 16]
+    # Three elements on four ranks: recursive doubling; nonblocking, the ring with an empty block.
+    assert bytes_sent("allreduce", "ring", 24, 4, 0, element=8) == [24, 24]
+    assert bytes_sent("allreduce", "ring", 24, 4, 3, element=8, nonblocking=True) == [8, 0, 8, 8, 8, 0]
+
+
+def test_open_mpi_cuts_broadcasts_and_fragments_between_elements() -> None:
+    """Three elements of 8 B in halves of 16 and 8 B, or in blocks of 8 B on four ranks; 2,500 in three fragments."""
+    assert bytes_sent("bcast", "split_binary", 24, 3, 0, element=8) == [16, 8]
+    assert bytes_sent("bcast", "scatter_doubling_allgather", 24, 4, 0, element=8) == [8, 8, 8, 16]
+    assert bytes_sent("bcast", "scatter_recursive_doubling_allgather", 24, 4, 0, element=8) == [12, 6, 6, 12]
+    assert bytes_sent("reduce", "chain_in_fragments", 20_000, 2, 1, element=8) == [6_664, 6_664, 6_672]
+
+
 def test_linear_total_exchanges_have_the_order_of_open_mpi() -> None:
     """Rank 1 of 4: a blocking alltoall sends to those before it; all other calls go through the ranks from 0."""
     mine = ((0, 8), (2, 8), (3, 8))

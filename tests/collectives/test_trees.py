@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clue.collectives.blocks import MOST_SEGMENTS, SEGMENT, Circle, even_blocks, full_blocks, segments
+from clue.collectives.blocks import (
+    MOST_SEGMENTS,
+    SEGMENT,
+    Circle,
+    even_blocks,
+    full_blocks,
+    halved_blocks,
+    rest_last,
+    segments,
+)
 from clue.collectives.trees import (
     Fold,
     Node,
@@ -123,13 +132,21 @@ def test_halvings_agree_between_partners(core: int, backwards: bool) -> None:
         assert all(own[-1].kept[0] == number for number, own in enumerate(steps) if own)
 
 
-@given(nbytes=st.integers(0, 10**10), count=st.integers(1, 100))
-def test_blocks_add_up(nbytes: int, count: int) -> None:
-    """The blocks of a message add up to its size, and none is longer than the rounded-up share."""
+@given(units=st.integers(0, 10**10), count=st.integers(1, 100), unit=st.sampled_from([1, 8, 24]))
+def test_blocks_add_up(units: int, count: int, unit: int) -> None:
+    """The blocks of a message are whole units, add up to its size, and none is longer than the rounded-up share."""
     for cut in (full_blocks, even_blocks):
-        blocks = cut(nbytes, count)
-        assert (len(blocks), sum(blocks)) == (count, nbytes)
-        assert 0 <= min(blocks) <= max(blocks) == -(-nbytes // count)
+        blocks = cut(units * unit, count, unit)
+        assert (len(blocks), sum(blocks)) == (count, units * unit)
+        assert 0 <= min(blocks) <= max(blocks) == -(-units // count) * unit
+        assert not any(block % unit for block in blocks)
+
+
+def test_blocks_by_hand() -> None:
+    """Seven units of 8 B in four blocks, by each of the libraries' cuts."""
+    assert full_blocks(56, 4, 8) == even_blocks(56, 4, 8) == [16, 16, 16, 8]
+    assert rest_last(56, 4, 8) == [8, 8, 8, 32]
+    assert halved_blocks(56, 4, 8) == [8, 16, 16, 16]  # 7 = 3 + 4, 3 = 1 + 2
 
 
 @given(nbytes=st.integers(0, 10**10))

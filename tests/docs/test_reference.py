@@ -1,10 +1,14 @@
-"""The generated reference has every command, every key and every name."""
+"""The generated reference has every command, every key and every name; pages that list algorithms have all of them."""
 
 from __future__ import annotations
 
+import re
+
 import clue
 from clue.cli.arguments import command_line
+from clue.collectives import ALGORITHMS
 from docs.site import reference
+from tests.docs.pages import ROOT, SITE
 from tests.docs.test_commands import options_of
 
 MADE = reference.pages()
@@ -37,3 +41,22 @@ def test_every_name_of_the_package_is_there() -> None:
     page = MADE["reference/python.md"]
     for name in clue.__all__:
         assert f".{name}\n" in page or name.startswith("_"), name
+
+
+def test_every_algorithm_of_a_collective_is_listed() -> None:
+    """The README of machines lists the algorithms of each collective as the code does."""
+    rows = re.findall(r"^\| (\w+) \| ([\w, ]+) \|$", (ROOT / "machines" / "README.md").read_text("utf-8"), re.MULTILINE)
+    listed = {name: names.split(", ") for name, names in rows if name in ALGORITHMS}
+    assert listed == {name: list(algorithms) for name, algorithms in ALGORITHMS.items()}
+
+
+def test_every_algorithm_of_a_collective_is_described() -> None:
+    """The model describes each algorithm once, under the heading of its collectives."""
+    page = (SITE / "model" / "collectives.md").read_text("utf-8")
+    described = {}
+    for heading, text in re.findall(r"^### (.+)\n((?:(?!#).*\n)*)", page, re.MULTILINE):
+        cells = re.findall(r"^\| (`.+?) \|", text, re.MULTILINE)
+        described[tuple(heading.split(", "))] = sorted(name for cell in cells for name in re.findall(r"`(\w+)`", cell))
+    assert sorted(name for names in described for name in names) == sorted(ALGORITHMS)
+    for names, algorithms in described.items():
+        assert algorithms == sorted({each for name in names for each in ALGORITHMS[name]})

@@ -176,6 +176,18 @@ def test_algorithm_depends_on_how_a_collective_is_called(how: dict[str, Any], ex
     assert finishes(trace, machine(4)) == pytest.approx([sum(map(swap, exchanged))] * 4, rel=1e-12)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_reductions_are_cut_between_elements(engine: str) -> None:
+    """Three elements of 1 KB on two ranks: rank 0 sends 1 KB, then 2 KB, rank 1 the reverse.
+
+    The 2 KB of rank 1 arrive after one swap of 2 KB, and those of rank 0 after another; rank 1's 1 KB follow its first
+    swap of 1 KB. Older traces have no element size: both ranks send 1.5 KB twice.
+    """
+    times = finishes(everywhere(Op.ALLREDUCE, 2, 3000, element=1000), machine(), engine)
+    assert times == pytest.approx([2 * swap(1000), 2 * swap(2000)], rel=1e-12)
+    assert finishes(everywhere(Op.ALLREDUCE, 2, 3000), machine(), engine) == pytest.approx([2 * swap(1500)] * 2)
+
+
 def test_root_counts_within_its_communicator() -> None:
     """The root is a rank of the communicator: root 0 of ranks (2, 0) is rank 2 of the program."""
     trace = TraceBuilder(3)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clue.collectives import PLAIN, Collective, Manner
+from clue.collectives import Collective, Manner
 from clue.errors import ReplayError
 from clue.result import Unmodelled
 from clue.trace import ANY, COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
@@ -348,7 +348,7 @@ def manner_of(flags: int, element: int) -> Manner:
         in_place=bool(flags & _IN_PLACE),
         predefined=not flags & _USER_DEFINED,
         commutative=not flags & _NONCOMMUTATIVE,
-        element=element or PLAIN.element,
+        element=element,
         block=bool(flags & _BLOCK),
     )
 
