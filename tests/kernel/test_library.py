@@ -77,6 +77,7 @@ def test_engine_is_compiled_once(compiled: COMPILED) -> None:
     assert ENGINE.is_there()
 
 
+@pytest.mark.long  # quick tests have no compiler
 def test_a_compiler_with_one_quotation_mark_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """``CXX`` is split into words as a shell does."""
     monkeypatch.setenv("CXX", "g++ '-O2")
