@@ -453,8 +453,10 @@ def test_polling_so_often_and_no_more() -> None:
     def other() -> Script:
         heard.append((yield recv(0)))
 
-    run(receiver(), other())
+    done = run(receiver(), other())
     assert heard == [(0, 0, "given up")]
+    assert finishes(done)[0] == pytest.approx(300 * RECEIVE + SEND)
+    assert not any("polling" in warning for warning in done.result.warnings)
 
 
 def test_a_count_of_polls_ends_though_others_go_on() -> None:
@@ -480,6 +482,7 @@ def test_a_count_of_polls_ends_though_others_go_on() -> None:
 
     done = run(worker(), patient())
     assert finishes(done) == pytest.approx([5.005, 3 * 1.001 + SEND + 103 * RECEIVE + SEND])
+    assert any("1 polling loop went on" in warning for warning in done.result.warnings)
 
 
 @pytest.mark.parametrize("asks", [False, True])

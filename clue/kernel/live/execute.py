@@ -157,6 +157,12 @@ def _result(job: Job) -> Result:
             "replay of this run may differ"
         )
         warnings.append(counted(job.name, text, late))
+    if job.overlong:
+        text = (
+            "{count:polling loop|polling loops} went on after more than 100 polls in vain, and may have taken too long;"
+            " to be exact, poll less often in a row, or compute in a region between polls"
+        )
+        warnings.append(counted(job.name, text, job.overlong))
     ops = sum(job.record.rows(rank.rank) for rank in ranks)
     return result_of(replay, program, placed, tuple(warnings), ops=ops)
 
