@@ -11,7 +11,7 @@ import pytest
 from clue.errors import DeadlockError, LiveError, ReplayError
 from clue.kernel import simulate
 from clue.kernel.live import Execution, execute
-from clue.machine import AlgorithmChoice, Curve, Flows, Machine, Ports
+from clue.machine import AlgorithmChoice, Curve, Flows, Machine, Ports, Progress
 from clue.machine.contention.topology import Switch
 from clue.trace import ANY, NO_REQUEST, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
@@ -466,8 +466,72 @@ def test_polling_so_often_and_no_more() -> None:
     def other() -> Script:
         heard.append((yield recv(0)))
 
-    run(receiver(), other())
+    done = run(receiver(), other())
     assert heard == [(0, 0, "given up")]
+    assert finishes(done)[0] == pytest.approx(300 * RECEIVE + SEND)
+    assert not any("polling" in warning for warning in done.result.warnings)
+
+
+def test_a_count_of_polls_ends_though_others_go_on() -> None:
+    """Rank 1 polls 103 times in vain and sends, twice, to rank 0, which tests after each second of computation.
+
+    Rank 0 tests at 1.001 s (it has posted a receive), then each 1.001 s. Rank 1 spins after 100 polls: its last three
+    end at those times. The second time it is known to count, and each of its polls takes as long as the first ones.
+    """
+    bursts = []
+
+    def worker() -> Script:
+        for request in range(2):
+            yield irecv(request, 1)
+            while (yield some(Mode.ALL, request, after=1.0)) is None:
+                bursts.append(1)
+                assert len(bursts) < 1000
+
+    def patient() -> Script:
+        for _ in range(2):
+            for _ in range(103):
+                assert (yield Call(LiveOp.IPROBE, peer=0, tag=ANY, line=1)) is None
+            yield send(0)
+
+    done = run(worker(), patient())
+    assert finishes(done) == pytest.approx([5.005, 3 * 1.001 + SEND + 103 * RECEIVE + SEND])
+    assert any("1 polling loop went on" in warning for warning in done.result.warnings)
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_count_of_polls_ends_though_others_find_messages_or_ask_for_the_time(asks: bool) -> None:
+    """A rank that counts its polls goes on beside one whose probes never end and find the same message each time."""
+    polls = []
+
+    def other() -> Script:
+        yield Call(Op.IRECV, peer=1, tag=1, request=0)
+        while (yield some(Mode.ALL, 0)) is None:
+            if asks:
+                yield Call(LiveOp.WTIME)
+            else:
+                yield Call(LiveOp.IPROBE, peer=2, tag=2)
+            polls.append(1)
+            assert len(polls) < 10_000
+
+    def patient() -> Script:
+        for _ in range(150):
+            assert (yield Call(LiveOp.IPROBE, peer=0, tag=ANY)) is None
+        yield send(0, tag=1)
+
+    run(other(), patient(), sender(0, "", tag=2))
+    assert polls
+
+
+def test_continuing_often_is_no_deadlock() -> None:
+    """A rank continues 101 * 100 times after 100 polls, as nothing else can happen; calls in between count it anew."""
+
+    def patient() -> Script:
+        for _ in range(101):
+            for _ in range(200):
+                yield Call(Op.POLL, peer=ANY)
+            yield Call(Op.LOCAL)
+
+    assert finishes(run(patient())) == pytest.approx([101 * 200 * RECEIVE / 10])
 
 
 def test_polling_for_ever_is_a_deadlock() -> None:
@@ -770,6 +834,31 @@ def test_one_sided_operations_do_not_overtake_each_other() -> None:
     done = execute([Scripted(target(), serve), Scripted(origin())], on)
     assert served == ["put", "unlock"]
     assert finishes(done)[1] == pytest.approx(sending(10) + TRANSMIT + 10.0 + TRAVEL + SEND)
+
+
+def test_a_library_without_progress_serves_within_calls() -> None:
+    """Operations that arrive while their target computes are served when it calls, in the order of their arrivals."""
+    served: list[Any] = []
+
+    def serve(origin: int, request: int, payload: Any) -> list[Any]:
+        served.append(payload)
+        return [(origin, request, None)]
+
+    def target() -> Script:
+        yield recv(1, after=1.5)
+        yield recv(2)
+
+    def origin(after: float, payload: str) -> Script:
+        yield Call(LiveOp.SERVE, seconds(after), peer=0, payload=payload, request=0)
+        yield wait(0)
+        yield send(0)
+
+    on = machine(3)
+    on = replace(on, network=replace(on.network, progress=Progress.CALLS))
+    scripts = Scripted(target(), serve), Scripted(origin(0.5, "late")), Scripted(origin(0.0, "early"))
+    done = execute(scripts, on)
+    assert served == ["early", "late"]
+    assert finishes(done)[1:] == pytest.approx([1.5 + TRAVEL + SEND] * 2)
 
 
 def test_who_watches_its_memory_sees_it_change() -> None:

@@ -282,6 +282,39 @@ def test_a_get_takes_a_message_there_and_one_back(live: Live) -> None:
     assert [float(line) for line in lines] == pytest.approx([80e-6])
 
 
+def test_a_flush_waits_for_what_is_missing(live: Live) -> None:
+    """A request leaves after 10 us, and its reply is back 70 us later; a flush of what is complete takes no time.
+
+    A local flush waits only for data from the target. An Rput that the program has not waited for costs a flush a
+    message there and one back.
+    """
+    lines = check(
+        live,
+        """
+        window, found, one = MPI.Win.Create(np.zeros(1), 8, comm=comm), np.zeros(1), np.ones(1)
+        window.Lock_all()
+        comm.Barrier()
+        calls = [lambda: window.Flush(0), lambda: window.Rput(one, 0).Wait()]
+        calls += [lambda: window.Flush_local(0), lambda: window.Flush_all()]
+        calls += [lambda: window.Put(one, 0), lambda: window.Flush_local_all(), lambda: window.Flush(0)]
+        calls += [lambda: window.Get(found, 0), lambda: window.Flush_local(0), lambda: window.Flush(0)]
+        calls += [lambda: window.Rput(one, 0), lambda: window.Flush_local(0), lambda: window.Flush(0)]
+        calls += [lambda: window.Flush(0)]
+        calls += [lambda: window.Rget(found, 0), lambda: window.Flush_local(0)]
+        for call in calls if rank == 1 else []:
+            before = MPI.Wtime()
+            call()
+            print("at", f"{calls.index(call):02}", round((MPI.Wtime() - before) * 1e6))
+        assert found == rank
+        window.Unlock_all()
+        window.Free()
+        """,
+        2, "--bursts", "1 Gflop/s",
+    )  # fmt: skip
+    took = [int(line.split()[1]) for line in lines]
+    assert took == [0, 80, 0, 0, 10, 0, 70, 10, 70, 0, 10, 0, 80, 0, 10, 80]
+
+
 def test_faults_are_told_at_the_call(live: Live) -> None:
     """A wrong target, a target outside the window and a user-defined operation raise MPI's errors at the call."""
     check(

@@ -96,6 +96,14 @@ def _flush_all(layer: Layer, window: Window) -> None:
     layer.only(Windows).finish_all(window)
 
 
+def _flush_local(layer: Layer, window: Window, rank: int) -> None:
+    layer.only(Windows).finish_local(window, _one(layer, window, rank))
+
+
+def _flush_local_all(layer: Layer, window: Window) -> None:
+    layer.only(Windows).finish_local(window, range(len(window.comm.group)))
+
+
 def _sync(layer: Layer, _window: Window) -> None:
     """Poll this rank's memory in virtual time, so that operations of other ranks on it can happen."""
     layer.port.ask(_POLL, peer=ANY)
@@ -114,7 +122,7 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Win", "Unlock_all"): of_window(_unlock_all),
     ("Win", "Flush"): of_window(_flush),
     ("Win", "Flush_all"): of_window(_flush_all),
-    ("Win", "Flush_local"): of_window(_flush),
-    ("Win", "Flush_local_all"): of_window(_flush_all),
+    ("Win", "Flush_local"): of_window(_flush_local),
+    ("Win", "Flush_local_all"): of_window(_flush_local_all),
     ("Win", "Sync"): of_window(_sync),
 }

@@ -107,7 +107,8 @@ class Window:
         flavor: Its flavour: how it was made.
         locks: Locks on this rank's memory.
         under_way: Operations under way by target: the kernel's numbers, and the functions that take the replies.
-        loose: Targets of operations with a request for which the program may not have waited.
+        loose: By target, operations with a request that the program has not seen complete: the kernel's numbers, and
+            whether they bring data back.
         exposed, accessed: Groups of the exposure and of the access epoch, as ranks of the program.
         block: Memory that all members share, if they do; each member's part begins at its entry in ``starts``.
     """
@@ -118,7 +119,7 @@ class Window:
         self.flavor = flavor
         self.locks = Locks()
         self.under_way: dict[int, list[tuple[int, Deliver | None]]] = {}
-        self.loose: set[int] = set()
+        self.loose: dict[int, dict[int, bool]] = {}
         self.exposed: list[int] = []
         self.accessed: tuple[int, ...] = ()
         self.block: Any = None
@@ -170,9 +171,14 @@ class Windows:
 
     def act_with_request(self, window: Window, access: RemoteAccess) -> Any:
         """Start an operation; return a request for which the program waits."""
-        request, serial = self._layer.requests.begin(lambda reply: self._take(reply, access.deliver))
+
+        def done(reply: Any) -> None:
+            window.loose.get(access.target, {}).pop(serial, None)
+            self._take(reply, access.deliver)
+
+        request, serial = self._layer.requests.begin(done)
         self._send(window, serial, access)
-        window.loose.add(access.target)
+        window.loose.setdefault(access.target, {})[serial] = access.deliver is not None
         return request
 
     def _send(self, window: Window, serial: int, access: RemoteAccess) -> None:
@@ -187,10 +193,22 @@ class Windows:
     def finish(self, window: Window, targets: Sequence[int]) -> None:
         """Wait for all operations on some targets, and take their replies."""
         for target in targets:
-            if target in window.loose:
-                window.loose.discard(target)
+            if window.loose.pop(target, None):
                 self.act(window, RemoteAccess(target, _PING))
-        ended = [each for target in targets for each in window.under_way.pop(target, ())]
+        self._await([each for target in targets for each in window.under_way.pop(target, ())])
+
+    def finish_local(self, window: Window, targets: Sequence[int]) -> None:
+        """Wait for operations on some targets that bring data back; the data of others were copied when they began."""
+        ended = []
+        for target in targets:
+            if any(window.loose.get(target, {}).values()):
+                self.act(window, RemoteAccess(target, _PING, deliver=lambda _: None))
+            under_way = window.under_way.pop(target, [])
+            ended += [each for each in under_way if each[1] is not None]
+            window.under_way[target] = [each for each in under_way if each[1] is None]
+        self._await(ended)
+
+    def _await(self, ended: Sequence[tuple[int, Deliver | None]]) -> None:
         if ended:
             replies = self._port.ask(_WAIT, entries=[serial for serial, _ in ended])
             for (_, deliver), reply in zip(ended, replies, strict=True):

@@ -74,7 +74,7 @@ class Conversation:
             cpu = call.cpu
             if burst is not None:
                 cpu = burst(rank.rank, record.rows(rank.rank), call) if kept else 0
-            self._polls.hear(call.op, cpu)
+            self._polls.hear(call, cpu)
             self._job.mailboxes.outgoing[rank.rank] = call.payload
             row = self._row(call)
             if cpu:
@@ -283,7 +283,23 @@ class Conversation:
             message, row, payload = sent.popleft()
             assert message.arrival is not None
             time = self._served_until[target] = max(message.arrival, self._served_until.get(target, 0.0), rank.env.now)
-            rank.machine.at(time, message.order, partial(self._let_serve, row, payload))
+            rank.machine.at(time, message.order, partial(self._arrive, message.order, row, payload))
+
+    def _arrive(self, order: int, row: Row, payload: Any) -> None:
+        """Let a target serve an operation that has arrived: now, or within its next call."""
+        machine, target = self._rank.machine, row.peer
+        if not machine.absences:
+            self._let_serve(row, payload)
+            return
+        arrived = self._job.arrived[target]
+        arrived.append(partial(self._let_serve, row, payload))
+
+        def serve() -> None:
+            # Those that have waited for the same call are served in the order of their arrivals.
+            arrived.popleft()()
+
+        number = self._job.ranks[target].number
+        machine.absences[number].after(machine.env.now, lambda time: machine.at(time, order, serve))
 
     def _let_serve(self, row: Row, payload: Any) -> None:
         now = self._rank.env.now

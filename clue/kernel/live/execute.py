@@ -30,7 +30,7 @@ from clue.trace import Trace
 _SPARE = 1024
 #: Most ranks that may be spawned onto free processors: far more than any computer has processes.
 _MOST = 1 << 20
-#: How often spinning ranks may continue while nothing else can happen, before the run counts as deadlocked.
+#: How often in a row spinning ranks may continue while nothing else can happen, before the run counts as deadlocked.
 _LET_ON = 10_000
 
 
@@ -116,9 +116,8 @@ def _run(job: Job) -> None:
     env = job.machine.env
     try:
         env.run()
-        for _ in range(_LET_ON):
-            if not _let_on(job):
-                break
+        while job.let_on < _LET_ON and job.let_longest_on():
+            job.let_on += 1
             env.run()
     except BaseException as error:
         # SimPy raises a copy, which has only the text of the original.
@@ -128,15 +127,6 @@ def _run(job: Job) -> None:
     blocked = [Blocked(rank.number, rank.clock, peer.waits_for()) for rank, peer in programs if not rank.finished]
     if blocked:
         raise DeadlockError(blocked)
-
-
-def _let_on(job: Job) -> bool:
-    """Let the rank that has been spinning longest continue; tell whether there is one."""
-    if not job.spinning:
-        return False
-    longest = min(job.spinning, key=lambda rank: (job.ranks[rank].clock, rank))
-    job.spinning[longest]()
-    return True
 
 
 def _with_room(machine: Machine, placed: Placement) -> Placement:
@@ -167,6 +157,12 @@ def _result(job: Job) -> Result:
             "replay of this run may differ"
         )
         warnings.append(counted(job.name, text, late))
+    if job.overlong:
+        text = (
+            "{count:polling loop|polling loops} went on after more than 100 polls in vain, and may have taken too long;"
+            " to be exact, poll less often in a row, or compute in a region between polls"
+        )
+        warnings.append(counted(job.name, text, job.overlong))
     ops = sum(job.record.rows(rank.rank) for rank in ranks)
     return result_of(replay, program, placed, tuple(warnings), ops=ops)
 

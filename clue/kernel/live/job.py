@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from clue.kernel.model.program import HostSpeed, Row
 from clue.kernel.reference.actor import Instance
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_machine import VirtualMachine
+from clue.kernel.reference.virtual_time import ACTIONS_END
 
 
 class Peer(Protocol):
@@ -59,8 +60,12 @@ class Job:
         lines: By rank and index a line of the program: file and number.
         unmodelled: Calls that the model leaves out, by name.
         spinning: By rank that spins in a poll loop until something changes, the function that lets it go on.
+        let_on: How often in a row spinning ranks went on because nothing else could happen.
+        overlong: Number of polling loops that went on though they had found nothing, after polls that may have taken
+            too long.
         open_services: By origin and request, each unfinished one-sided operation: its request, the bytes of its reply,
             and its target rank.
+        arrived: By target, the functions that serve one-sided operations that wait there for its next call.
     """
 
     def __init__(
@@ -83,7 +88,9 @@ class Job:
         self.meetings: dict[tuple[int, int], Meeting] = {}
         self.lines: dict[tuple[int, int], tuple[str, int]] = {}
         self.spinning: dict[int, Callable[[], None]] = {}
+        self.let_on = self.overlong = 0
         self.open_services: dict[tuple[int, int], tuple[Settled, int, int]] = {}
+        self.arrived: defaultdict[int, deque[Callable[[], None]]] = defaultdict(deque)
         self.unmodelled: Counter[str] = Counter()
         self._start, self._spawner, self._rate = start, spawn, rate
         self._joined: frozenset[int] = frozenset()
@@ -123,6 +130,33 @@ class Job:
         """Note that a member leaves a collective; the last member ends it."""
         if meeting.is_over:
             self.meetings.pop((context, serial), None)
+
+    # -- loops that spin ----------------------------------------------------------------------------------
+
+    def let_longest_on(self, behind: float = float("inf")) -> bool:
+        """Let the spinning rank whose clock is furthest behind go on; tell whether there is one.
+
+        Args:
+            behind: Virtual time that its clock must not have passed, seconds.
+        """
+        clock, longest = min(((self.ranks[rank].clock, rank) for rank in self.spinning), default=(float("inf"), -1))
+        if longest < 0 or clock > behind:
+            return False
+        self.spinning[longest]()
+        return True
+
+    def stir(self) -> None:
+        """Let one spinning rank go on, if its clock is behind, because another rank goes on.
+
+        It may be counting its polls, and would otherwise wait as long as others go on: for ever if they wait for it.
+        One poll for each call of the others at most doubles the number of calls to simulate.
+        """
+        self.let_on = 0
+        if self.spinning:
+            self.machine.at(self.machine.env.now, ACTIONS_END, self._let_one_on)
+
+    def _let_one_on(self) -> None:
+        self.let_longest_on(self.machine.env.now)
 
     # -- worlds -------------------------------------------------------------------------------------------
 

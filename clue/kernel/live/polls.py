@@ -17,9 +17,10 @@ from clue.kernel.reference.matching import Message, Pending, Receive
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_time import ACTIONS_END, action
 from clue.trace import Op
-from clue.trace.calls import BLOCKING, LiveOp, Mode
+from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 
-#: A loop counts as spinning after this many polls in a row that found nothing, each after at most this CPU time, ns.
+#: A loop counts as spinning after this many polls in a row that found nothing, each after at most this CPU time, ns;
+#: one that has gone on after more polls in vain, after that many.
 _SPINNING, _SPIN_BURST = 100, 50_000
 #: Calls that may find nothing.
 POLLS = frozenset({Op.POLL, LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE})
@@ -52,16 +53,34 @@ class Polls:
         self._mailboxes = job.mailboxes
         #: Number of polls in a row that have found nothing, and when they began.
         self._streak, self._streak_began = 0, 0.0
+        #: Whether time has passed in one of these polls though nothing changed.
+        self._skipped = False
+        self._line = -1
+        #: Lines of the program that make these polls, unless they ask for the time or look at memory.
+        self._lines: set[int] = set()
+        #: By line, the longest streak after which the program went on though it had found nothing.
+        self._given_up: dict[int, int] = {}
         self._served = -1.0
         #: When the last wait of a loop that spins ended.
         self._spun = -1.0
         self._bell = Bell(rank.env)
 
-    def hear(self, op: int, cpu: int) -> None:
+    def hear(self, call: Call, cpu: int) -> None:
         """Note the next call, and the duration of the burst before it in nanoseconds, measured or stated."""
+        calls = call.op not in _IDLE or call.flags & BLOCKING
+        if calls and self._streak > _SPINNING and self._lines:
+            self._job.overlong += self._skipped
+            self._given_up |= {line: max(self._streak, self._given_up.get(line, 0)) for line in self._lines}
         # A program that computes between its polls does not spin: it would go on, whether or not anything changes.
-        if op not in _IDLE or cpu > _SPIN_BURST:
-            self._streak = 0
+        if calls or cpu > _SPIN_BURST:
+            self._go_on()
+        self._line = call.line
+
+    def _go_on(self) -> None:
+        """Note that this rank does not spin."""
+        self._streak, self._skipped = 0, False
+        self._lines.clear()
+        self._job.stir()
 
     # -- one look -----------------------------------------------------------------------------------------
 
@@ -89,15 +108,19 @@ class Polls:
         if answer is None:
             if not self._streak:
                 self._streak_began, self.asked_time = rank.clock, False
-            spins = self._streak >= _SPINNING
+            spins = self._streak >= max(_SPINNING, self._given_up.get(self._line, 0))
             self._streak += 1
+            if self.asked_time:
+                self._lines.clear()
+            elif row.op != Op.POLL:
+                self._lines.add(self._line)
             looked = rank.clock
             rank.poll(row)
             if spins:
                 yield from self._spin(looked)
                 answer = look(row)
         if answer is not None:
-            self._streak = 0
+            self._go_on()
         return answer
 
     def _look(self, row: Row) -> Any:
@@ -181,7 +204,8 @@ class Polls:
     def _spin(self, looked: float) -> Events:
         """Skip to the next change after the last look that this rank can see.
 
-        A change is the end of a request, a message that can be seen, or an access of another rank to its memory.
+        A change is the end of a request, a message that can be seen, or an access of another rank to its memory. The
+        job may let the rank go on before any of these.
         """
         rank = self._rank
         # A program that asks for the time may be waiting until a time, and must not overshoot it by much.
@@ -189,7 +213,7 @@ class Polls:
         limit = rank.clock + step if self.asked_time else _NEVER
         # What changed at the time of the look may have come after it, unless this rank was woken at that time to look.
         since = math.nextafter(looked, _NEVER) if looked == self._spun else looked
-        # If nothing else can happen, the rank continues although nothing has changed for it.
+        # The rank may continue although nothing has changed for it: it may be counting its polls.
         self._job.spinning[rank.rank] = lambda: _ring(self._bell)
         come = False
         while not come:
@@ -201,8 +225,11 @@ class Polls:
             come = yield from self._until(pendings, max(change, rank.clock), ACTIONS_END)
             come = come or rank.env.now < since  # a bell at the very time of the last look
         del self._job.spinning[rank.rank]
+        self._skipped |= rank.clock < rank.env.now < change
         rank.wait_until(min(change, rank.env.now), None)
         self._spun = rank.clock
+        if rank.clock == limit:
+            self._job.stir()
 
     def note_service(self, time: float) -> None:
         """Note that another rank reads or changes this rank's memory at a time."""
