@@ -28,6 +28,9 @@ SMALL = {
     "adi": "30 8 4", "floyd_warshall": "40", "lattice_boltzmann": "24 20", "least_squares": "200 8 5",
     "molecular": "3 12", "parameter_server": "400 16 30", "particle_filter": "4000 20", "pca": "200 24 4 20",
     "pipelined_cg": "20 4", "salesman": "16 10 40 10",
+    "docking": "12 20 10", "flock": "4000 4", "friends": "3 8 3 6", "genome": "2000 60 6", "insurance": "2000 4 2",
+    "lorries": "6 4 60", "panorama": "96 32 3 2", "pulsar": "48 512 8 6", "robot_arm": "3 2 200 10 4",
+    "translator": "500 64 2 3 4",
 }  # fmt: skip
 
 
