@@ -80,6 +80,7 @@ def test_simulate_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -
     assert first["compute"] + first["communicate"] + first["wait"] == pytest.approx(first["finish"], rel=1e-12)
 
 
+@pytest.mark.long
 def test_simulate_prints_a_table_and_draws(capsys: pytest.CaptureFixture[str]) -> None:
     """A table goes to standard output, and pictures to the given folder."""
     status, out, err = run(capsys, "simulate", "run.yaml", "--plots", "new/plots")

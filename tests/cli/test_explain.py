@@ -28,6 +28,7 @@ def test_explanation_is_part_of_the_document(capsys: pytest.CaptureFixture[str])
     assert explanation["sensitivities"][0]["parameter"] == "node_types.host.performance_factor"
 
 
+@pytest.mark.long
 def test_explanation_is_printed_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     """Tables of the critical path and the sensitivities follow those of the simulation; one more picture is written."""
     assert main(["simulate", "run.yaml", "--explain", "--plots", "plots"]) == 0

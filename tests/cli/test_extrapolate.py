@@ -449,6 +449,7 @@ def test_what_is_too_long_to_be_written_is_simulated_by_its_loops(
     assert list(Path("cache").rglob("*.clue"))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("long")
 @pytest.mark.parametrize("option", ["--explain", "--samples 4", "--plots .", "--sampled", "--engine reference"])
 def test_what_needs_all_ops_says_so_of_a_program_that_is_too_long(

@@ -104,6 +104,7 @@ def test_a_prediction_with_its_interval_and_domain(capsys: pytest.CaptureFixture
     assert "Outside of what was fitted" in run(capsys, "model predict hpl.yaml --size 9600 --use slow=2")[1]
 
 
+@pytest.mark.long
 def test_show_has_what_others_rely_on(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     """The document has the form, terms with coefficients, errors and domain; ``--plots`` writes a picture."""
     run(capsys, FIT)

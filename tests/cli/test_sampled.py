@@ -139,6 +139,7 @@ def test_a_ranking_of_what_is_not_steady_is_that_of_whole_replays(capsys: pytest
     assert [each.split(":")[0] for each in told["warnings"] if "the whole program was replayed" in each] == ["pp"]
 
 
+@pytest.mark.long
 def test_noise_comes_on_top_of_what_parts_may_be_off_by(ranking: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Samples of the noise and of the model's errors widen the intervals of a sampled simulation."""
     noisy = "price: 900 EUR, noise: {computation: 0.2}"

@@ -95,6 +95,7 @@ def test_loud_tells_whether_a_recording_was_there(capfd: pytest.CaptureFixture[s
     assert "clue: the reference engine replayed 4 ops: below 2,000 ops the reference is done before" in told[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "why"),
     [

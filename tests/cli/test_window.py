@@ -45,6 +45,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     return status, capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_window_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     """The window is a second panel of the timeline, so the picture is higher than without."""
     heights = []

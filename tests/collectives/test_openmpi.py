@@ -57,6 +57,7 @@ def done(name: str, nbytes: int, size: int, element: int, *, in_order: bool = Fa
     return algorithm if nbytes // element >= fewest(size) else instead
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("decision", DECISIONS)
 def test_choices_are_the_fixed_decisions(decision: str) -> None:
     """For 2 to 512 ranks and some more, and sizes to 4 MiB, choices are the fixed decisions.

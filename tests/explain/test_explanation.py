@@ -298,6 +298,7 @@ def test_shares_of_the_path() -> None:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), plain=st.booleans())

@@ -168,6 +168,7 @@ JOBS = (workload("small", "1000", (2, 3)), workload("large", "12000", (2, 4, 5),
 EXPLAINED = [each for each in Criterion if each not in QUEUED and each is not Criterion.WEIGHTED]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("criterion", EXPLAINED)
 def test_each_change_gives_what_a_whole_ranking_gives(criterion: Criterion) -> None:
     """The winner and lead after a change equal those of a ranking of the changed options, for each criterion."""

@@ -58,6 +58,7 @@ def shrinking(size: int, ranks: int) -> Trace:
     return trace.build()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ContentionKind)
 @pytest.mark.parametrize(("size", "ranks"), [(40, 8), (25, 5), (4, 12), (3, 8)])
 def test_loops_take_what_the_written_trace_takes(kind: ContentionKind, size: int, ranks: int) -> None:

@@ -119,6 +119,7 @@ def test_machines_may_differ_in_which_ranks_share_nodes() -> None:
     assert len(set(seconds.tolist())) == 3  # two nodes; four nodes; one
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("changes", [False, True])
 def test_threads_may_replay_one_program_on_nodes_shared_differently(changes: bool) -> None:
     """Each placement lowers the 200 allreduces anew, in four threads at once; makespans are those of one thread."""

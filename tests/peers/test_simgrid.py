@@ -34,6 +34,7 @@ def test_rendezvous(seed: int, tmp_path: Path) -> None:
     assert difference(trace, setting, tmp_path) <= setting.tolerance
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wiring", machines.WIRINGS, ids=lambda wiring: wiring.name)
 def test_topology(wiring: machines.Wiring, tmp_path: Path) -> None:
     """On topologies each rank finishes at the same time, with SimGrid's own routes where they equal clue's."""

@@ -121,6 +121,7 @@ def test_an_interrupted_ranking_keeps_what_is_certain(monkeypatch: pytest.Monkey
     assert all(entry.bound is not None for entry in ranking.entries[3:])
 
 
+@pytest.mark.long
 def test_points_are_not_certain_before_the_best_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """With bounds that say nothing, no position is certain after one simulation."""
     monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality([0.0]))

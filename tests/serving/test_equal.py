@@ -142,6 +142,7 @@ def live(changeable: ChangeableScenario) -> LiveRanking:
     return ranking
 
 
+@pytest.mark.long
 @settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(EDITS, min_size=1, max_size=3))
 def test_a_server_shows_what_the_edited_file_gives(

@@ -220,6 +220,7 @@ def makespan(body: Body, ranks: int, iterations: int, link: Link) -> float:
     return simulate(looped(ranks, iterations, body), machine(ranks, link=link)).makespan - 0.25
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("body", "ranks"), [(ping_pong, 2), (ring, 4), (halo, 4), (master, 4)])
 @pytest.mark.parametrize("scale", [10.0, 37.0, 120.0])
 @pytest.mark.parametrize("link", [LINK, SLOW], ids=["links", "slow links"])

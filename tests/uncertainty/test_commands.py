@@ -54,6 +54,7 @@ def test_noise_that_makes_no_sense(noise: object, rule: str) -> None:
         load_machine(mapping(node_types={"a": {"noise": noise}}))
 
 
+@pytest.mark.long
 def test_a_simulation_has_an_interval(capsys: pytest.CaptureFixture[str]) -> None:
     """With --samples the JSON output has an interval beside the unchanged makespan, and the text states it."""
     Path("pair.yaml").write_text(NOISE)
