@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clue.errors import CacheError
+from clue.xdg import user_folder
 
 #: Ending of the digest of the file beside it.
 DIGEST = ".sha256"
@@ -46,11 +47,10 @@ def home() -> Path:
     named = os.environ.get("CLUE_CACHE")
     if named:
         return Path(named)
-    root = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(root) if root else Path.home() / ".cache") / "clue"
-    except RuntimeError:
-        raise CacheError("CLUE_CACHE must name a folder where there is no home folder, got none") from None
+    folder = user_folder("XDG_CACHE_HOME", ".cache")
+    if folder is None:
+        raise CacheError("CLUE_CACHE must name a folder where there is no home folder, got none")
+    return folder
 
 
 def unsafe(facts: os.stat_result) -> str:

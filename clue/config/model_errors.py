@@ -19,6 +19,7 @@ from clue.config.sources import read_file
 from clue.errors import UsageError
 from clue.files import is_file
 from clue.uncertainty.model_error import Kind, ModelError, Scatter
+from clue.xdg import user_folder
 
 _SHIPPED = Path(__file__).with_name("model-error.yaml")
 #: Environment variable that names a site's file.
@@ -63,11 +64,10 @@ def site_file() -> Path:
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)
-    try:
-        settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    except RuntimeError:
-        raise UsageError(f"{VARIABLE} must name a file where there is no home folder, got none") from None
-    return Path(settings) / "clue" / "model-error.yaml"
+    settings = user_folder("XDG_CONFIG_HOME", ".config")
+    if settings is None:
+        raise UsageError(f"{VARIABLE} must name a file where there is no home folder, got none")
+    return settings / "model-error.yaml"
 
 
 def shipped_model_error() -> ModelError:

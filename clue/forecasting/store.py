@@ -9,7 +9,6 @@ A store of another version is refused and left as it is.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from clue.forecasting.measuring import Point
 from clue.forecasting.memory import Memory
 from clue.forecasting.routines import LARGEST_SIZE, Routine
 from clue.forecasting.segments import Cut, Segments, fitted
+from clue.xdg import user_folder
 
 #: Application id that distinguishes a store from other sqlite files ("clue"), and version of its tables.
 APPLICATION, VERSION = 0x636C7565, 2
@@ -183,11 +183,10 @@ def default_store() -> Path:
     Raises:
         StoreError: If neither the environment nor a home folder determines it.
     """
-    root = os.environ.get("XDG_DATA_HOME")
-    try:
-        return (Path(root) if root else Path.home() / ".local" / "share") / "clue" / "forecast.sqlite"
-    except RuntimeError:
-        raise StoreError("XDG_DATA_HOME must name a folder where there is no home folder, got none") from None
+    folder = user_folder("XDG_DATA_HOME", ".local/share")
+    if folder is None:
+        raise StoreError("XDG_DATA_HOME must name a folder where there is no home folder, got none")
+    return folder / "forecast.sqlite"
 
 
 @contextmanager

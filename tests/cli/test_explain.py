@@ -54,15 +54,15 @@ def test_ranking_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert "What the first place of two depends on" in capsys.readouterr().out
 
 
+def _interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_interrupted_explanation_leaves_the_ranking(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C during the explanation keeps the whole ranking, and a message says what was left out."""
-
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("clue.cli.simulate.explain_ranking", interrupted)
+    monkeypatch.setattr("clue.cli.simulate.explain_ranking", _interrupt)
     assert main(["simulate", "which.yaml", "--explain", "--json"]) == INTERRUPTED
     captured = capsys.readouterr()
     assert json.loads(captured.out)["ranking"][0]["option"] == "two"
@@ -73,11 +73,7 @@ def test_interrupted_timelines_leave_the_ranking(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C while the page's timelines are simulated keeps the whole ranking, and the page without them."""
-
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("clue.cli.simulate.tasks_of", interrupted)
+    monkeypatch.setattr("clue.cli.simulate.tasks_of", _interrupt)
     line = ["simulate", "which.yaml", "--html", "r.html", "--explain", "--json"]
     assert main(line) == INTERRUPTED
     captured = capsys.readouterr()

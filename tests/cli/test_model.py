@@ -293,13 +293,18 @@ def test_recordings_are_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "recordings must exist, got none" in run(capsys, "model fit no-{size}-{ranks}.clue -o m.yaml")[2]
 
 
-def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
-    """Candidates with as many ranks as the trace are replayed: 2 s of computation for each of four ranks."""
-    run(capsys, FIT)
+def save_computing(file: str) -> None:
+    """Write the trace of a program that computes for 2 s on each of four ranks."""
     built = TraceBuilder(4)
     for rank in range(4):
         built[rank].compute(2.0)
-    built.build().save("lu-800-4.clue")
+    built.build().save(file)
+
+
+def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    """Candidates with as many ranks as the trace are replayed: 2 s of computation for each of four ranks."""
+    run(capsys, FIT)
+    save_computing("lu-800-4.clue")
     line = "model best hpl.yaml --machine box.yaml --size 800 --top 80 --replay lu-{size}-{ranks}.clue"
     found = document(capsys, line)["candidates"]
     replayed = {str(each["processors"]): each["replayed"] for each in found if each["replayed"] is not None}
@@ -322,10 +327,7 @@ def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
 def test_sizes_are_named_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     """A size of seven digits names its trace, and is shown with all of them, as are the ends of the domain."""
     run(capsys, FIT)
-    built = TraceBuilder(4)
-    for rank in range(4):
-        built[rank].compute(2.0)
-    built.build().save("lu-1234567-4.clue")
+    save_computing("lu-1234567-4.clue")
     line = "model best hpl.yaml --machine box.yaml --size 1234567 --replay lu-{size}-{ranks}.clue"
     status, out, err = run(capsys, line)
     text = " ".join(out.split())

@@ -11,7 +11,7 @@ from clue.config import load_machine, load_part, load_parts
 from clue.config.part_schema import AnyPartForm
 from clue.config.shipped_files import shipped_parts
 from clue.config.sources import read_file
-from clue.machine import BENCHMARKS, NetworkPart, Processor, Sockets, Switch
+from clue.machine import BENCHMARKS, Machine, NetworkPart, Processor, Sockets, Switch
 from clue.purchase.costs import Number, Per
 from tests.config.documents import COSTED, changed, faults_of
 from tests.config.test_scenarios import faults_in
@@ -184,29 +184,24 @@ def write_pair(parts: Path) -> None:
     )
 
 
+def pair_with(parts: Path, overlay: str) -> Machine:
+    """Return the machine of :func:`write_pair` with keys laid over it."""
+    write_pair(parts)
+    workloads = "workloads: {w: {program: {script: prog.py}}}\n"
+    return load(parts, f"{workloads}options: {{A: {{machine: pair.yaml, with: {{{overlay}}}}}}}\n").options[0].machine
+
+
 def test_a_part_laid_over_a_machine_takes_the_place_of_what_it_stands_for(parts: Path) -> None:
     """A part laid over a machine replaces the machine's cores and link."""
-    write_pair(parts)
-    scenario = load(
-        parts,
-        "workloads: {w: {program: {script: prog.py}}}\n"
-        "options: {A: {machine: pair.yaml, with: {node_types: {host: {processor: nine.yaml}}, "
-        "network: {part: wire.yaml}}}}\n",
-    )
-    machine = scenario.options[0].machine
+    machine = pair_with(parts, "node_types: {host: {processor: nine.yaml}}, network: {part: wire.yaml}")
     assert machine.nodes[0].processors == 8
     assert machine.network.between_nodes.transmission_delay(0) == pytest.approx(2e-6)
 
 
 def test_a_key_beside_a_part_that_is_laid_over_a_machine_goes_before_the_part_alone(parts: Path) -> None:
     """The link is the part's, with the eager limit that is stated beside it, and nothing of the machine's own link."""
-    write_pair(parts)
-    scenario = load(
-        parts,
-        "workloads: {w: {program: {script: prog.py}}}\n"
-        "options: {A: {machine: pair.yaml, with: {network: {part: wire.yaml, between_nodes: {eager_limit: 64 KB}}}}}\n",
-    )
-    link = scenario.options[0].machine.network.between_nodes
+    machine = pair_with(parts, "network: {part: wire.yaml, between_nodes: {eager_limit: 64 KB}}")
+    link = machine.network.between_nodes
     assert link.transmission_delay(0) == pytest.approx(2e-6) and link.eager_limit == 64000
 
 

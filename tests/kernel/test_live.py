@@ -811,13 +811,19 @@ def test_one_sided_operations_are_served_when_they_arrive() -> None:
     assert finishes(done)[1] == pytest.approx(sending(1) + 2 * TRAVEL + SEND)
 
 
-def test_one_sided_operations_do_not_overtake_each_other() -> None:
-    """With flows, the data of a put take 10 s; an unlock of the same origin without data is served after it."""
-    served: list[Any] = []
+def serving(served: list[Any]) -> Callable[[int, int, Any], list[Any]]:
+    """Return what a rank does when operations of others arrive: it appends their payloads to a list and replies."""
 
     def serve(origin: int, request: int, payload: Any) -> list[Any]:
         served.append(payload)
         return [(origin, request, None)]
+
+    return serve
+
+
+def test_one_sided_operations_do_not_overtake_each_other() -> None:
+    """With flows, the data of a put take 10 s; an unlock of the same origin without data is served after it."""
+    served: list[Any] = []
 
     def target() -> Script:
         yield recv(1)
@@ -831,7 +837,7 @@ def test_one_sided_operations_do_not_overtake_each_other() -> None:
     slow = replace(LINK, transmission_delay=Curve.line(TRANSMIT, 1e-3))
     on = machine(2, link=slow)
     on = replace(on, network=replace(on.network, contention=Flows(Switch(1e9))))
-    done = execute([Scripted(target(), serve), Scripted(origin())], on)
+    done = execute([Scripted(target(), serving(served)), Scripted(origin())], on)
     assert served == ["put", "unlock"]
     assert finishes(done)[1] == pytest.approx(sending(10) + TRANSMIT + 10.0 + TRAVEL + SEND)
 
@@ -839,10 +845,6 @@ def test_one_sided_operations_do_not_overtake_each_other() -> None:
 def test_a_library_without_progress_serves_within_calls() -> None:
     """Operations that arrive while their target computes are served when it calls, in the order of their arrivals."""
     served: list[Any] = []
-
-    def serve(origin: int, request: int, payload: Any) -> list[Any]:
-        served.append(payload)
-        return [(origin, request, None)]
 
     def target() -> Script:
         yield recv(1, after=1.5)
@@ -855,7 +857,7 @@ def test_a_library_without_progress_serves_within_calls() -> None:
 
     on = machine(3)
     on = replace(on, network=replace(on.network, progress=Progress.CALLS))
-    scripts = Scripted(target(), serve), Scripted(origin(0.5, "late")), Scripted(origin(0.0, "early"))
+    scripts = Scripted(target(), serving(served)), Scripted(origin(0.5, "late")), Scripted(origin(0.0, "early"))
     done = execute(scripts, on)
     assert served == ["early", "late"]
     assert finishes(done)[1:] == pytest.approx([1.5 + TRAVEL + SEND] * 2)
@@ -866,10 +868,6 @@ def test_who_watches_its_memory_sees_it_change() -> None:
     memory: list[Any] = []
     polls = []
 
-    def serve(origin: int, request: int, payload: Any) -> list[Any]:
-        memory.append(payload)
-        return [(origin, request, None)]
-
     def watcher() -> Script:
         while not memory:
             yield Call(Op.POLL, peer=ANY)
@@ -879,7 +877,7 @@ def test_who_watches_its_memory_sees_it_change() -> None:
         yield Call(LiveOp.SERVE, seconds(100.0), peer=0, payload="x", request=0)
         yield wait(0)
 
-    done = execute([Scripted(watcher(), serve), Scripted(writer())], machine(2))
+    done = execute([Scripted(watcher(), serving(memory)), Scripted(writer())], machine(2))
     assert finishes(done)[0] == pytest.approx(100.0 + TRAVEL, abs=RECEIVE)
     assert len(polls) < 200
 
