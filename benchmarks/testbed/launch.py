@@ -206,7 +206,8 @@ def _finish(words: Sequence[str], settings: Mapping[str, str], timeout: float) -
     try:
         output, _ = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        raise RecordError(f"testbed: program must end within {timeout:g} s, got none: it was stopped") from None
+        said = _stop(process)[-2000:] or "no output"
+        raise RecordError(f"testbed: program must end within {timeout:g} s, it was stopped: {said}") from None
     finally:
         _stop(process)
     if process.returncode:
@@ -214,13 +215,18 @@ def _finish(words: Sequence[str], settings: Mapping[str, str], timeout: float) -
     return output
 
 
-def _stop(process: subprocess.Popen[str]) -> None:
-    """End mpiexec if it still runs: when interrupted, it ends its ranks, and they end when it is gone."""
+def _stop(process: subprocess.Popen[str]) -> str:
+    """End mpiexec if it still runs: when interrupted, it ends its ranks, and they end when it is gone.
+
+    Returns its output so far, or ``""`` if it had ended.
+    """
+    output = ""
     for number in (signal.SIGINT, signal.SIGKILL):
         if process.poll() is None:
             with suppress(ProcessLookupError, subprocess.TimeoutExpired):
                 os.killpg(process.pid, number)
-                process.communicate(timeout=5)
+                output, _ = process.communicate(timeout=5)
+    return output
 
 
 def _figures(folder: Path, ranks: int) -> Iterator[RankFigures]:

@@ -7,11 +7,15 @@ Figures of a whole run otherwise end with MPI's finalisation, before which Pytho
 import atexit
 import ctypes
 import sys
+import types
 from pathlib import Path
 
 sys.argv = sys.argv[1:]
 sys.path[0] = str(Path(sys.argv[0]).parent)
 atexit.register(ctypes.CDLL(None).clue_testbed_program_ends)
-# In a variable: what the program leaves behind must live until Python removes it.
-program = {"__name__": "__main__", "__file__": sys.argv[0]}
+# The program is the module ``__main__``: objects of its own classes cannot be pickled otherwise. Variables keep this
+# module and the program's, as all that the program leaves behind must live until Python removes it.
+loader, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
+program = vars(sys.modules["__main__"])
+program["__file__"] = sys.argv[0]
 exec(compile(Path(sys.argv[0]).read_text(encoding="utf-8"), sys.argv[0], "exec"), program)

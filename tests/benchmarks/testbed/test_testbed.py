@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from benchmarks.testbed import cluster, compiled, launch
 from benchmarks.testbed.description import Host, Kind, Rack, hosts_of
 from benchmarks.testbed.truth import hosts_as, hosts_at
 from clue.config import load_machine
-from clue.errors import CacheError, UsageError
+from clue.errors import CacheError, RecordError, UsageError
 from clue.machine import Machine
 
 ROOT = Path(__file__).parents[3]
@@ -491,6 +492,28 @@ def test_ranks_begin_together_and_end_with_their_code(tmp_path: Path) -> None:
         assert max(began) - min(began) < 0.02
     assert 0.24 < own.seconds < 0.4
     assert whole.seconds > 0.48
+
+
+#: Sends an object of a class of its own, prints what it got, and waits if it is told to.
+OWN_CLASS = """
+import sys, time
+from mpi4py import MPI
+class Own: text = "pickled"
+print(MPI.COMM_SELF.sendrecv(Own(), 0, source=0).text, flush=True)
+time.sleep(float(sys.argv[1]))
+"""
+
+
+@needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
+def test_programs_pickle_objects_of_their_own_classes_and_a_stopped_one_tells_its_output(tmp_path: Path) -> None:
+    """The program is the module that pickle knows as ``__main__``; what it printed may tell why it does not end."""
+    python, file = _command(tmp_path, OWN_CLASS)
+    with launch.standing("own", hosts := [Host(0, 2.0, 1, 0, None)]) as name:
+        run = partial(launch.run, name, hosts, rehearsed=False)
+        assert run([python, str(launch.PROGRAM), file, "0"], timeout=60).output == "pickled\n"
+        with pytest.raises(RecordError, match="must end within 8 s, it was stopped: pickled"):
+            run([python, str(launch.PROGRAM), file, "60"], timeout=8)
 
 
 #: Ranks 0 and 1 exchange short messages while all others compute in bursts of about 20 ms of CPU time; rank 0 prints
