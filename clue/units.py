@@ -316,14 +316,18 @@ def _parses(text: str, parse: Callable[[str], object]) -> bool:
     return True
 
 
+#: Smallest number that is written as 1000 with four digits: it gets the next larger unit.
+_THOUSAND = 999.95
+
+
 def format_time(seconds: float) -> str:
     """Format a time with the unit a reader would choose: ``"12.5 us"``, ``"1.25 s"``, ``"2.5 h"``, ``"3 years"``."""
     size = abs(seconds)
     if size == 0:
         return "0 s"
     for limit, unit, factor in (
-        *((1e-6, "ns", 1e-9), (1e-3, "us", 1e-6), (1.0, "ms", 1e-3), (600.0, "s", 1.0)),
-        *((7200.0, "min", _MINUTE), (9999.5 * _HOUR, "h", _HOUR)),
+        *((_THOUSAND * factor, unit, factor) for unit, factor in (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3))),
+        *((600.0, "s", 1.0), (7200.0, "min", _MINUTE), (9999.5 * _HOUR, "h", _HOUR)),
     ):
         if size < limit:
             return f"{seconds / factor:.4g} {unit}"
@@ -333,7 +337,7 @@ def format_time(seconds: float) -> str:
 def format_power(watts: float) -> str:
     """Format a power: ``"450 W"``, ``"66.5 kW"``."""
     for unit in ("W", "kW", "MW"):
-        if abs(watts) < 1000 * _POWER[unit]:
+        if abs(watts) < _THOUSAND * _POWER[unit]:
             return f"{watts / _POWER[unit]:.4g} {unit}"
     return f"{watts / 1e9:.4g} GW"
 
@@ -341,7 +345,7 @@ def format_power(watts: float) -> str:
 def format_size(size: float) -> str:
     """Format a size in bytes with a decimal prefix: ``"64 KB"``, ``"1.5 GB"``."""
     for prefix in ("", "K", "M", "G", "T", "P"):
-        if abs(size) < 1000 * _DECIMAL[prefix]:
+        if abs(size) < _THOUSAND * _DECIMAL[prefix]:
             return f"{size / _DECIMAL[prefix]:.4g} {prefix}B"
     return f"{size / 1e18:.4g} EB"
 

@@ -96,7 +96,7 @@ def recording(recorder: Recorder, index: int, call: MpiCall, original: Function)
                 opened.pop(thread, None)
             if begin >= probe.due:
                 recorder.read_speed()
-            last[thread] = thread_time_ns()
+            last.at[0] = thread_time_ns()
 
     return recorded
 

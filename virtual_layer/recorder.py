@@ -7,6 +7,7 @@ after all its own work for the call, so a burst contains neither MPI's time nor 
 from __future__ import annotations
 
 import os
+import struct
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,8 +26,11 @@ from virtual_layer.requests import RecordedRequest, Requests
 from virtual_layer.rows import WINDOW, ExtraFile, RowFile
 from virtual_layer.settings import is_on
 from virtual_layer.telling import tell
+from virtual_layer.threads import LastCall
 
 _PACK, _SIZE = ROW.pack_into, ROW.size
+#: Most regions of a trace, so that their numbers fit a row.
+MOST_REGIONS = 1 << 16
 _CONTINUED = int(Flag.CONTINUED)
 #: Whether a call that cannot be read is an error; set by tests of the layer itself.
 STRICT = "VIRTUAL_LAYER_STRICT" in os.environ
@@ -49,6 +53,8 @@ class Recorder:
         floor: CPU time between two immediately successive calls, ns: it is spent on reading the clock, not on
             computation.
         faults: Number of calls that could not be read and were recorded as not modelled.
+        unnamed: Number of regions that were entered and have no name in the trace, because it has too many others.
+        clocks: CPU time of each thread that called MPI when its last call ended, ns.
     """
 
     # Slots: with this many attributes, instances no longer share the keys of their dictionaries, and access is slower.
@@ -63,6 +69,7 @@ class Recorder:
         "_steps",
         "any_source",
         "any_tag",
+        "clocks",
         "comms",
         "fast_reduce",
         "faults",
@@ -85,6 +92,7 @@ class Recorder:
         "requests",
         "rows",
         "spawn_folder",
+        "unnamed",
         "worlds",
     )
 
@@ -96,7 +104,7 @@ class Recorder:
         self.messages: dict[int, int] = {}
         self.pickles = Pickles(mpi)
         self.worlds: list[str] = []
-        self.faults = 0
+        self.faults = self.unnamed = 0
         self.floor = 0
         self.fast_reduce = is_on(sys.modules[mpi.__name__.rpartition(".")[0]], "fast_reduce")
         self.spawn_folder = stem.parent
@@ -117,7 +125,8 @@ class Recorder:
         self._owed: dict[int, int] = {}
         self._stamp = (0, 0, 0, 0, 0, 0)
         self.origin = perf_counter_ns()
-        self.last: dict[int, int] = {get_ident(): thread_time_ns()}
+        self.clocks: list[list[int]] = []
+        self.last = LastCall(self.clocks)
         self.on = True
 
     def restart(self) -> None:
@@ -125,12 +134,12 @@ class Recorder:
         self.probe.restart()
         self.origin = perf_counter_ns()
         self._stamp = (0, 0, 0, 0, 0, 0)
-        self.last.clear()  # the wrappers hold this very dictionary
-        self.last[get_ident()] = thread_time_ns()
+        self.last.at[0] = thread_time_ns()
 
     def seen(self) -> float:
         """Return the CPU time of all threads that called MPI, seconds."""
-        return sum({**self.last, get_ident(): thread_time_ns()}.values()) * 1e-9
+        self.last.at[0] = thread_time_ns()
+        return sum(at for (at,) in self.clocks) * 1e-9
 
     # Calls, from virtual_layer.interpose
 
@@ -152,7 +161,7 @@ class Recorder:
                     steps, frame = further, frame.f_back
         except (KeyError, AttributeError, ValueError):  # a new path, or one that ends in C
             site = self.paths.add(_getframe(1).f_back)
-        burst = cpu - self.last.get(thread, cpu) - self.floor
+        burst = cpu - self.last.at[0] - self.floor
         if self._owed:
             burst += self._owed.pop(thread, 0)
         self._stamp = (burst if burst > 0 else 0, begin - self.origin, end - begin, call, site, 0)
@@ -175,10 +184,16 @@ class Recorder:
             self.stop(error.strerror or str(error))
             return -1
         at = rows.at
-        _PACK(
-            rows.window, at, burst, begin, took, nbytes, peer, tag, comm, request, extra, len(extras), call,
-            self._region, site, flags | continued, op,
-        )  # fmt: skip
+        try:
+            _PACK(
+                rows.window, at, burst, begin, took, nbytes, peer, tag, comm, request, extra, len(extras), call,
+                self._region, site, flags | continued, op,
+            )  # fmt: skip
+        except struct.error:
+            # Floats that are whole numbers may stand for ranks and tags.
+            if int(peer) == peer and int(tag) == tag and (type(peer), type(tag)) != (int, int):
+                return self.emit(op, comm, int(peer), int(tag), nbytes, flags, request, extras)
+            raise
         rows.at = at + _SIZE
         self._stamp = (0, begin, 0, call, site, _CONTINUED)
         return (rows.base + at) // _SIZE
@@ -251,7 +266,11 @@ class Recorder:
         with self.lock:
             self._end_burst("region")
             self._stack.append(self._region)
-            self._region = self.regions.setdefault(name, len(self.regions))
+            if name not in self.regions and len(self.regions) == MOST_REGIONS:
+                self.unnamed += 1
+                self._region = 0
+            else:
+                self._region = self.regions.setdefault(name, len(self.regions))
 
     def leave_region(self, flops: float) -> None:
         """End the region."""
@@ -268,7 +287,7 @@ class Recorder:
         self.open_call(0, thread, cpu, now, now)
         if self._stamp[0]:
             self.emit(Op.COMPUTE)
-        self.last[thread] = thread_time_ns()
+        self.last.at[0] = thread_time_ns()
 
     # The end
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -27,7 +28,12 @@ def region(name: str, flops: float = 0.0) -> Iterator[None]:
     Args:
         name: Name of the phase: a machine may have a separate performance factor for it.
         flops: Floating-point operations that this rank does in it, if known.
+
+    Raises:
+        ValueError: If these are no finite number, or negative.
     """
+    if not 0 <= (flops := float(flops)) < math.inf:
+        raise ValueError(f"region {name!r}: flops must be finite and not negative, got {flops:g}")
     sinks = tuple(_sinks)
     for sink in sinks:
         sink.enter_region(name)

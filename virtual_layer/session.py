@@ -33,7 +33,7 @@ from virtual_layer.communicators import Identity, RecordedComm
 from virtual_layer.compatibility import fault_of_launcher, fault_of_mpi4py
 from virtual_layer.computer import Counters
 from virtual_layer.imports import Imports
-from virtual_layer.recorder import Recorder
+from virtual_layer.recorder import MOST_REGIONS, Recorder
 from virtual_layer.rows import RowFile
 from virtual_layer.sockets import Sockets
 from virtual_layer.spawning import announcement
@@ -135,10 +135,17 @@ class Session:
         interpose.interpose(mpi, recorder)
         self._follow_pickle(mpi, recorder)
         regions.listen(recorder)
+        os.register_at_fork(after_in_child=self._leave_to_parent)
         atexit.register(self.finish)
         self._watch_for_the_end()
         self._reading = Counters.now()
         recorder.restart()
+
+    def _leave_to_parent(self) -> None:
+        """Record nothing in a process that the program forked: it shares the rows of the rank, but is not the rank."""
+        assert self._recorder is not None
+        self._recorder.on = False
+        regions.ignore(self._recorder)
 
     def _watch_for_the_end(self) -> None:
         """Have the interpreter write the rank's stack when a signal ends it, as after a hang."""
@@ -271,9 +278,14 @@ class Session:
             )
         if recorder.paths.cut:
             notes.append(f"of call paths of more than {DEEPEST} functions the innermost are kept")
-        if len(recorder.last) > 1:
+        if recorder.unnamed:
             notes.append(
-                f"{len(recorder.last)} threads called MPI: their calls are replayed one after the other, "
+                f"{recorder.unnamed:,} times a region began whose name is not kept: "
+                f"at most {MOST_REGIONS - 1:,} are told apart"
+            )
+        if len(recorder.clocks) > 1:
+            notes.append(
+                f"{len(recorder.clocks)} threads called MPI: their calls are replayed one after the other, "
                 "as they ended: a replay or a skeleton may wait for ever"
             )
         whole = time.process_time()

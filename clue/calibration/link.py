@@ -141,8 +141,9 @@ class _Parts:
         sizes = np.array([row.size for row in rows], np.float64)
         estimates = [row.one_way for row in rows if row.one_way is not None]
         one_way = np.array([estimate.value for estimate in estimates])
-        empty = one_way[0] - receive
         rendezvous = np.zeros(len(rows), bool) if limit is None else sizes > limit
+        # Messages below the smallest size are taken to be as fast. If it is a rendezvous, that is a part of its time.
+        empty = (one_way[0] - receive) / (1 + trips * rendezvous[0])
         answer = np.where(rendezvous, trips * empty, 0.0)
         total = np.maximum(one_way - receive - answer, 0.01 * one_way)
         return cls(sizes, one_way, answer, total, _uncertainty(sizes, estimates), limit)

@@ -146,7 +146,7 @@ def node_lines(node: NodeType) -> list[str]:
     factors = {"default": node.performance_factor, **node.performance_factors}
     lines.append(f"performance_factor: {by_region(factors)}")
     if node.speeds:
-        speeds = ", ".join(f"{quoted(region)}: {_speed_text(speed)}" for region, speed in node.speeds.items())
+        speeds = ", ".join(f"{_key(region)}: {_speed_text(speed)}" for region, speed in node.speeds.items())
         lines.append(f"speed: {{{speeds}}}")
     if node.memory_contention:
         shares = {busy: {r or "default": v for r, v in each.items()} for busy, each in node.memory_contention.items()}
@@ -183,7 +183,11 @@ def by_region(values: Mapping[str, float]) -> str:
     """Return numbers by region as text of the file: a single number if it holds for any region."""
     if set(values) == {"default"}:
         return f"{values['default']:.6g}"
-    return "{" + ", ".join(f"{quoted(region)}: {value:.6g}" for region, value in values.items()) + "}"
+    return "{" + ", ".join(f"{_key(region)}: {value:.6g}" for region, value in values.items()) + "}"
+
+
+def _key(text: str) -> str:
+    return quoted(text, within_braces=True)
 
 
 def network_lines(network: CalibratedNetwork) -> list[str]:
@@ -282,10 +286,15 @@ def time_text(seconds: float) -> str:
     return f"{seconds:.5g} s"
 
 
-def quoted(text: str) -> str:
-    """Return any text in a form that YAML reads back unchanged."""
-    plain = text and text[0].isalpha() and all(c.isalnum() or c in " -_.,()/" for c in text) and text == text.strip()
-    return text if plain and text.lower() not in {"null", "true", "false", "nan", "inf"} else json.dumps(text)
+def quoted(text: str, *, within_braces: bool = False) -> str:
+    """Return any text in a form that YAML reads back unchanged; within braces a comma ends a plain text."""
+    allowed = " -_.()/" if within_braces else " -_.,()/"
+    plain = text and text[0].isalpha() and all(c.isalnum() or c in allowed for c in text) and text == text.strip()
+    return (
+        text
+        if plain and text.lower() not in {"null", "true", "false", "nan", "inf"}
+        else json.dumps(text, ensure_ascii=False)
+    )
 
 
 def comment_lines(paragraphs: Iterable[str]) -> list[str]:

@@ -167,6 +167,7 @@ class Measurement:
         source: Where the figures come from.
         notes: What a reader of the figures should know.
         shared: Rows of several simultaneous pairs, or of both directions at once, by size.
+        confidence: Confidence of the intervals of its times.
     """
 
     rows: tuple[SizeRow, ...]
@@ -180,11 +181,17 @@ class Measurement:
     source: str = ""
     notes: tuple[str, ...] = ()
     shared: tuple[SizeRow, ...] = ()
+    confidence: float = 0.95
 
     def __post_init__(self) -> None:
         sizes = [row.size for row in self.rows]
         if any(b <= a for a, b in pairwise(sizes)):
             raise UsageError(f"{self.source or 'measurement'}: sizes must rise strictly, got {sizes}")
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of an interval of a normal distribution, in standard deviations."""
+        return _normal_quantile((1 + self.confidence) / 2)
 
     @property
     def same_host(self) -> bool:

@@ -101,10 +101,10 @@ def calibrate_link(measurement: Measurement, eager_limit: float | None = None) -
 def _deviation(measurement: Measurement, found: Residuals) -> float:
     """Return the uncertainty of delays as a relative standard deviation, from the fit and from repetition.
 
-    Half the width of an interval with 95 % confidence is 1.96 standard deviations of a normal distribution.
+    Half the width of an interval is a number of standard deviations of a normal distribution: 1.96 at 95 %.
     """
     left = [each.error for each in found.one_way]
-    spreads = [row.one_way.spread / 1.96 for row in measurement.rows if row.one_way is not None]
+    spreads = [row.one_way.spread / measurement.half_width for row in measurement.rows if row.one_way is not None]
     mean_square = sum(error**2 for error in left) / len(left) + sum(spread**2 for spread in spreads) / len(spreads)
     return float(f"{min(1.0, math.sqrt(mean_square)):.2g}")
 
@@ -136,7 +136,7 @@ def measure_link(
     """
     settings = {"sizes": list(sizes), "time": seconds, "confidence": confidence, "precision": precision}
     result = run_program(launcher(mpiexec, 2, hosts), "measure_link", settings, seconds, report)
-    return _measurement(result, precision)
+    return replace(_measurement(result, precision), confidence=confidence)
 
 
 def _measurement(result: dict[str, Any], precision: float) -> Measurement:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.calibration.kernels import SPEEDS_MARK, Speeds, four_digits, speeds_document
 from clue.calibration.machine_file import by_region, cold_start_text, comment_lines, quoted, time_text
@@ -162,7 +163,8 @@ class CountedRun:
 
     Attributes:
         ranks: Number of ranks.
-        cpu: CPU time of all ranks by region, seconds; ``""`` is outside any region.
+        cpu: CPU time of all ranks by region at the host's best speed, seconds; ``""`` is outside any region.
+        measured: The same as it was measured: longer where others slowed the host down. Empty: the same as ``cpu``.
         program: Name of the program's file.
         calls: Number of its MPI calls by name, over all ranks.
     """
@@ -171,22 +173,27 @@ class CountedRun:
     cpu: Mapping[str, float]
     program: str = ""
     calls: Mapping[str, int] = field(default_factory=dict)
+    measured: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, trace: Trace) -> CountedRun:
         """Return the CPU times of a trace."""
-        regions = trace.head.regions
-        totals = np.bincount(trace.ops.region, weights=trace.bursts * 1e-9, minlength=len(regions))
+        cpu, measured = _by_region(trace, trace.bursts), _by_region(trace, trace.ops.cpu)
         begins = trace.ops.call[trace.ops.are_first() & (trace.ops.op != Op.COMPUTE)]
         made = np.bincount(begins, minlength=len(trace.head.calls)).tolist()
         calls = {name: count for name, count in zip(trace.head.calls, made, strict=True) if count}
-        cpu = dict(zip(regions, totals.tolist(), strict=True))
-        return cls(trace.ranks, cpu, PurePath(trace.head.program).name, calls)
+        return cls(trace.ranks, cpu, PurePath(trace.head.program).name, calls, measured)
 
     @property
     def total(self) -> float:
         """CPU time of all regions, seconds."""
         return sum(self.cpu.values())
+
+
+def _by_region(trace: Trace, bursts: npt.NDArray[np.int64]) -> dict[str, float]:
+    regions = trace.head.regions
+    totals = np.bincount(trace.ops.region, weights=bursts * 1e-9, minlength=len(regions))
+    return dict(zip(regions, totals.tolist(), strict=True))
 
 
 def factors_by_region(there: CountedRun, here: Sequence[CountedRun], confidence: float = 0.95) -> dict[str, Estimate]:
@@ -218,6 +225,8 @@ def factors_by_region(there: CountedRun, here: Sequence[CountedRun], confidence:
 def shares_by_region(alone: Sequence[CountedRun], beside: Sequence[CountedRun]) -> dict[str, float]:
     """Return the share of its speed that a program keeps alongside copies of itself, by region.
 
+    Shares are of the CPU times as measured: at the host's best speed, the copies would slow nothing down.
+
     Args:
         alone: Runs of one copy.
         beside: Runs of simultaneous copies.
@@ -238,9 +247,10 @@ def _long_enough(run: CountedRun) -> list[str]:
 
 
 def _median_run(runs: Sequence[CountedRun]) -> CountedRun:
-    regions = dict.fromkeys(region for run in runs for region in run.cpu)
+    taken = [run.measured or run.cpu for run in runs]
+    regions = dict.fromkeys(region for cpu in taken for region in cpu)
     return CountedRun(
-        runs[0].ranks, {region: median_of([run.cpu.get(region, 0.0) for run in runs]).value for region in regions}
+        runs[0].ranks, {region: median_of([cpu.get(region, 0.0) for cpu in taken]).value for region in regions}
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import math
-import os
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -56,7 +55,7 @@ from clue.report.calibration.text import (
     processor_text,
 )
 from clue.trace import Trace
-from clue.trace.computer import processor_name
+from clue.trace.computer import processor_name, usable_processors
 from clue.units import Quantity, count_of, parse_quantity
 
 #: Largest number of repeated recordings that are looked for beside a trace.
@@ -79,7 +78,7 @@ def _network(arguments: argparse.Namespace) -> int:
     folder = None if arguments.plots is None else plots_folder(arguments.plots)
     with progress() as tell:
         between, within = _links(arguments, tell)
-    here = None if arguments.files else max(os.cpu_count() or 1, 2 if between is None else 1)
+    here = None if arguments.files else max(usable_processors(), 2 if between is None else 1)
     file = machine_file(
         between,
         within,
@@ -123,7 +122,7 @@ def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | N
 
 
 def _with_copies(arguments: argparse.Namespace, found: Measurement, hosts: list[str], tell: Report) -> Measurement:
-    processors = arguments.processors or os.cpu_count() or 1
+    processors = arguments.processors or usable_processors()
     seconds, confidence = arguments.time / 4, arguments.confidence
     return with_copies(
         found, _mpiexec(arguments), processors, hosts, seconds=seconds, confidence=confidence, report=tell
@@ -251,7 +250,7 @@ def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, t
 
 def _processor(arguments: argparse.Namespace) -> int:
     output, name = _output(arguments, [arguments.trace, arguments.reference])
-    processors = os.cpu_count() or 1
+    processors = usable_processors()
     if arguments.target_part:
         return _by_parts(arguments, output, name)
     refuse(arguments, ["--part", "--sockets", "--work"], "with --target-part", "none")
@@ -365,7 +364,7 @@ def _by_kernels(arguments: argparse.Namespace, name: str, busy: list[int], tell:
     there = speeds_in(_text(arguments.reference), arguments.reference) if arguments.reference else None
     kernels, regions = _kernels(arguments, KERNELS if there is None else there.kernels)
     here = measure_kernels(kernels, busy, seconds=arguments.time, confidence=arguments.confidence, report=tell)
-    return node_by_kernels(name, os.cpu_count() or 1, here, there, regions)
+    return node_by_kernels(name, usable_processors(), here, there, regions)
 
 
 def _as_stated(arguments: argparse.Namespace, name: str, tell: Report) -> NodeCalibration:
@@ -432,7 +431,7 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
     with TemporaryDirectory() as folder:
         numbers = busy if there.ranks == 1 else [1]
         recordings = {n: [run for repeat in range(arguments.repeats) for run in recorded(n, repeat)] for n in numbers}
-    return node_by_program(name, os.cpu_count() or 1, there, recordings, arguments.confidence)
+    return node_by_program(name, usable_processors(), there, recordings, arguments.confidence)
 
 
 def _program(arguments: argparse.Namespace, there: Trace) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 from clue.cli.terminal import Report
 from clue.cli.traces import Traces
@@ -14,6 +13,7 @@ from clue.predict.executors import PROCESSES
 from clue.predict.measuring import SkeletonPredictor
 from clue.predict.modelling import ModelPredictor
 from clue.predict.replaying import ReplayPredictor
+from clue.trace.computer import usable_processors
 from clue.uncertainty import ModelError, Sampling
 
 #: Number of samples of the error of sampled replays; they cost next to nothing.
@@ -36,7 +36,7 @@ def predictor_of(arguments: argparse.Namespace, tell: Report, executor: str = PR
 
 def workers_of(arguments: argparse.Namespace) -> int:
     """Return the number of processes that simulate."""
-    return arguments.workers or os.cpu_count() or 1
+    return arguments.workers or usable_processors()
 
 
 def noise_of(arguments: argparse.Namespace) -> Sampling | None:

@@ -22,6 +22,7 @@ from clue.errors import ClueError, UsageError
 from clue.files import drafts, exists, is_file, read_bytes, write_texts
 from clue.machine import MOST_RANKS
 from clue.trace import Trace
+from clue.trace.computer import usable_processors
 from clue.units import Quantity, count_of, format_size, parse_money, parse_quantity
 
 _Answer = TypeVar("_Answer")
@@ -75,7 +76,7 @@ def _refuse_to_overwrite(path: Path) -> None:
 
 def _starter(questions: _Questions, program: _Program, path: Path, config: Path) -> Starter:
     """Ask all further questions; ``path`` is the program's path once everything is written."""
-    ask, here = questions.ask, _processors()
+    ask, here = questions.ask, usable_processors()
     ranks: tuple[int, ...] = (program.ranks or 1,)
     arguments: tuple[str, ...] = ()
     if program.ranks is None:
@@ -306,10 +307,6 @@ def _machine_seen_from(folder: Path, machine: str) -> str:
 
 def _seen_from(folder: Path, path: Path) -> str:
     return os.path.relpath(str(path), str(folder))
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _memory() -> str:

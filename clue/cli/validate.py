@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import math
-import os
 from pathlib import Path
 
 from clue.cli.effects import refuse
@@ -22,6 +21,7 @@ from clue.report.validation.document import validation_document
 from clue.report.validation.text import validation_text
 from clue.skeleton.prediction import Measured
 from clue.trace import Trace
+from clue.trace.computer import usable_processors
 from clue.uncertainty import BurstNoise, Sampling
 from clue.validation import Case, Validation, validate
 from clue.validation.learning import Known, as_yaml, learn
@@ -42,9 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
         validation = validate(
             cases,
             Sampling(arguments.samples, arguments.seed or 0) if arguments.samples else None,
-            known_model_error() if arguments.samples else None,
+            known_model_error(may_lack=arguments.learn) if arguments.samples else None,
             engine=arguments.engine,
-            workers=arguments.workers or os.cpu_count() or 1,
+            workers=arguments.workers or usable_processors(),
             progress=tell,
         )
         plots = _plot(validation, config.name, arguments)

@@ -75,8 +75,11 @@ def shipped_model_error() -> ModelError:
     return load_model_error(_SHIPPED)
 
 
-def known_model_error() -> ModelError:
+def known_model_error(*, may_lack: bool = False) -> ModelError:
     """Return the model error of a site's own file, if there is one, else the shipped one.
+
+    Args:
+        may_lack: Whether a file that the environment names need not exist, as it is written later.
 
     Raises:
         ConfigError: If the file has faults.
@@ -85,7 +88,8 @@ def known_model_error() -> ModelError:
         file = site_file()
     except UsageError:  # no home folder, so no settings in it
         return shipped_model_error()
-    return load_model_error(file) if os.environ.get(VARIABLE) or is_file(file) else shipped_model_error()
+    must_be_read = bool(os.environ.get(VARIABLE)) and not may_lack
+    return load_model_error(file) if must_be_read or is_file(file) else shipped_model_error()
 
 
 def load_model_error(file: Path) -> ModelError:

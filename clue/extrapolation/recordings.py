@@ -18,6 +18,7 @@ from clue.extrapolation.refusals import demands
 from clue.progress import Progress, silent
 from clue.recording import Launch, Request, recordings_of
 from clue.trace import Trace
+from clue.trace.computer import usable_processors
 from clue.uncertainty import typical_recording
 
 #: Maximum time of a recording made to estimate the cost of others, s.
@@ -60,7 +61,7 @@ class Planner:
                 f"{program}: arguments must have {{size}} in the place of the problem's size, got "
                 f"{' '.join(arguments) or 'none'}"
             )
-        return cls(program, tuple(arguments), progress, len(os.sched_getaffinity(0)), _SHARE * free_memory())
+        return cls(program, tuple(arguments), progress, usable_processors(), _SHARE * free_memory())
 
     def plan(
         self,

@@ -14,6 +14,7 @@ from typing import Any
 
 from clue.errors import ForecastError
 from clue.execution.room import free_memory
+from clue.trace.computer import usable_processors
 
 #: Time for which a computer is observed, s, and number of samples.
 _WATCHED, _LOOKS = 0.2, 10
@@ -77,7 +78,7 @@ def here(host: str | None = None) -> Availability:
         import psutil  # noqa: PLC0415 - an optional extra
     except ImportError:
         raise ForecastError('load must be measured by psutil, got none: pip install "clue[forecast]"') from None
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else psutil.cpu_count() or 1
+    processors = usable_processors()
     if _PROC.is_dir():
         others, memory = fmean(_looks(_WATCHED)), free_memory()
     else:

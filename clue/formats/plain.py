@@ -17,7 +17,7 @@ from clue.errors import UsageError
 from clue.formats.remarks import Remarks
 from clue.kernel import Program, compile_program
 from clue.kernel.model.program import Row
-from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace
+from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace
 from clue.units import count_of
 
 _MODES = int(Flag.SYNCHRONOUS | Flag.BUFFERED | Flag.READY)
@@ -113,6 +113,12 @@ def plain(trace: Trace, library: str, remarks: Remarks, *, keep: frozenset[Op] =
     _refuse(trace)
     _remark_on_columns(trace, remarks)
     program = compile_program(trace)
+    remarks.count(
+        "receive or probe does not tell what it matched; it is|"
+        "receives or probes do not tell what they matched; they are",
+        "left out, so that later receives of the same kind may have the sizes of other messages",
+        program.unresolved,
+    )
     channels = _Channels(trace)
     steps = [
         list(_Flattening(program, rank, library, keep, channels, remarks).steps()) for rank in range(program.ranks)
@@ -148,7 +154,7 @@ def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
         (
             "receive named no source or no tag; it names|receives named no source or no tag; they name",
             "what was matched",
-            ops.flags & _WILD > 0,
+            (ops.flags & _WILD > 0) & (ops.peer != ANY) & (ops.tag != ANY),
         ),
         ("receive was cancelled and is|receives were cancelled and are", "left out", ops.flags & _CANCELLED > 0),
         (

@@ -155,7 +155,7 @@ def _about_noise(machine: Machine, noise: BurstNoise | None, spread: Spread) -> 
     if noise is not None:
         known = [f"{noise.recordings} recordings" if noise.estimated else "the extrapolation"]
     known += ["the noise that the machine states"] if states_noise(machine) else []
-    if known:
+    if known and spread.low > 0:
         yield f"± {(spread.high / spread.low) ** 0.5 - 1:.1%} by {' and '.join(known)}"
     if noise is None:
         yield "differences between recordings are not included, as no repeats of this one are given"

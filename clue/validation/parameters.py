@@ -161,6 +161,8 @@ def _narrower(link: Link, cost: float) -> Link:
 
 def _contention(cases: Sequence[Case]) -> Iterator[Parameter | Unchangeable]:
     """Yield the cost of contention, if it can be changed for all cases that have it."""
+    if not cases:
+        return
     if all(case.where.machine.network.contention == NoContention() for case in cases):
         yield Unchangeable(CONTENTION, "no machine of these cases states contention")
     else:

@@ -78,6 +78,8 @@ class Validation:
     Attributes:
         compared: The cases.
         error: Mean absolute error.
+        error_simulated: That of the cases that are simulated, which refits change: all but those of skeletons. 0
+            without any.
         percentile: 90th percentile of the absolute errors.
         noise: Relative noise of measured runs: median of the cases' half ranges over their medians, at least
             :data:`LEAST_NOISE`.
@@ -89,6 +91,7 @@ class Validation:
 
     compared: tuple[Compared, ...]
     error: float
+    error_simulated: float
     percentile: float
     noise: float
     orders: tuple[Order, ...]
@@ -171,6 +174,7 @@ def validate(
     return Validation(
         compared=tuple(compared),
         error=mean_absolute_error(compared),
+        error_simulated=mean,
         percentile=percentile([abs(each.error) for each in compared], 0.9),
         noise=noise,
         orders=orders(compared),

@@ -163,6 +163,31 @@ def test_one_size_beyond_the_eager_limit_takes_its_time() -> None:
         assert simulated_one_way(machine, row.size) == pytest.approx(row.one_way.value, rel=0.03)
 
 
+@pytest.mark.parametrize("progress", Progress)
+def test_messages_of_any_size_may_be_rendezvous(progress: Progress) -> None:
+    """Two sizes beyond the eager limit: a part of the time of each is that of an empty message and of the answer.
+
+    With progress outside of calls it is (100 - 20) / 2 = 40 us there and 40 us back, and a further 80 us of data.
+    """
+    rows = tuple(SizeRow(size << 10, one_way=Estimate.alone(time)) for size, time in ((64, 100e-6), (128, 180e-6)))
+    found = Measurement(rows, receive=Estimate.alone(20e-6), in_calls=progress is Progress.CALLS)
+    link = fit_link(found, 16 << 10).link
+    if progress is Progress.ASYNCHRONOUS:
+        assert link.send_delay(0) + link.transmission_delay(0) == pytest.approx(40e-6, rel=0.01)
+    machine = pair(link, progress)
+    assert [simulated_one_way(machine, row.size) for row in rows] == pytest.approx([100e-6, 180e-6], rel=0.01)
+
+
+@pytest.mark.parametrize(("confidence", "deviations"), [(0.5, 0.6745), (0.95, 1.96), (0.99, 2.576)])
+def test_noise_is_by_the_confidence_of_intervals(confidence: float, deviations: float) -> None:
+    """Half widths of 10 % are 0.67 to 2.6 standard deviations, by the confidence of the intervals."""
+    link = Link(Curve.line(1e-6, 2e-10), Curve.line(4e-6, 8e-10))
+    times = ((row.size, row.one_way.value) for row in measured(link).rows if row.one_way is not None)
+    rows = tuple(SizeRow(size, one_way=Estimate(time, 0.9 * time, 1.1 * time)) for size, time in times)
+    noise = calibrate_link(Measurement(rows, confidence=confidence)).fitted.link.noise
+    assert noise.send == pytest.approx(0.1 / deviations, rel=0.06)
+
+
 @pytest.mark.long
 @settings(max_examples=examples(25), deadline=None)
 @given(links(), st.sampled_from(Progress))

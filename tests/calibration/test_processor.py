@@ -65,6 +65,13 @@ def test_shares_are_time_alone_over_time_beside_copies() -> None:
     assert shares_by_region(alone, beside) == {"default": 0.9474, "product": 1.0, "sums": 0.8}
 
 
+def test_shares_are_of_the_times_as_measured() -> None:
+    """What copies cost each other is in the measured times only: at the host's best speed, bursts hardly differ."""
+    alone, beside = ([CountedRun(1, {"": cpu}, measured={"": took})] for cpu, took in ((1.0, 1.0), (1.03, 1.5)))
+    assert shares_by_region(alone, beside) == {"default": 0.6667}
+    assert CountedRun.of(trace(2.0, 4.0)).measured == CountedRun.of(trace(2.0, 4.0)).cpu
+
+
 def test_a_node_type_is_written_as_the_simulator_reads_it() -> None:
     """The written node type, with factors by region and shares by busy processors, is read back equal."""
     there = trace(2.0, 2.0)

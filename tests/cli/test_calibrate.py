@@ -255,6 +255,15 @@ def test_bad_usage_of_processor_is_told_before_anything_runs(case: str, capsys: 
     assert told in err
 
 
+def test_processors_that_a_job_may_not_use_do_not_count(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a process may use two of a computer's processors, no more can be kept busy."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _process: {3, 5})
+    status, _, err = run(capsys, "calibrate", "processor", "--busy", "3")
+    assert (status, "--busy must be at most the number of processors, 2, got 3" in err) == (2, True)
+
+
 def test_a_trace_whose_program_is_gone_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """The message names the option that states where the program is."""
     ping_pong(8).save("pp.clue")

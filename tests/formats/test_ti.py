@@ -10,7 +10,7 @@ from clue.errors import UsageError
 from clue.formats.remarks import Converted
 from clue.formats.ti_reading import read_ti
 from clue.formats.ti_writing import write_ti
-from clue.trace import Flag, Op, TraceBuilder
+from clue.trace import ANY, Flag, Op, TraceBuilder
 
 
 def written(trace: TraceBuilder, **how: object) -> tuple[list[list[str]], tuple[str, ...]]:
@@ -137,6 +137,21 @@ def test_what_is_left_out_is_told() -> None:
         "1 probe is left out",
         "1 Test or probe that found nothing has no request to name and is left out",
     )
+
+
+def test_receives_that_do_not_tell_what_they_matched_are_told() -> None:
+    """They are left out, and do not count among those that name what was matched."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 1_000_000)
+    trace[0].send(1, 8)
+    trace[1].recv(ANY, flags=Flag.ANY_SOURCE)
+    trace[1].recv(0)
+    files, remarks = written(trace)
+    assert remarks == (
+        "1 receive or probe does not tell what it matched; it is left out, so that later receives of the same kind may "
+        "have the sizes of other messages",
+    )
+    assert len(files[1]) == len(files[0]) - 1
 
 
 def test_bursts_of_left_out_calls_stay() -> None:

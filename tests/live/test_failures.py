@@ -106,14 +106,18 @@ def test_a_deadlock_says_which_rank_has_other_threads(live: Live) -> None:
 
 
 def test_a_child_of_fork_may_live_but_not_call_mpi(live: Live) -> None:
-    """A forked child gets an error if it calls MPI; the rank itself continues."""
+    """A forked child gets an error if it calls MPI, but may enter regions; the rank itself continues."""
     ended = live(
         """\
         import os
+        import virtual_layer
         from mpi4py import MPI
         comm = MPI.COMM_WORLD
         child = os.fork()
         if child == 0:
+            for _ in range(300):
+                with virtual_layer.region("of the child"):
+                    pass
             try:
                 comm.Barrier()
             except RuntimeError as error:

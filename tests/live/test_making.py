@@ -241,7 +241,7 @@ def test_what_is_not_covered_is_refused_by_name(live: Live) -> None:
 
 
 def test_ranks_of_a_node_are_told_from_others(live: Live) -> None:
-    """On two nodes of two processors, only the two ranks of a node share memory."""
+    """On two nodes of two processors, only the two ranks of a node share memory and the name of their computer."""
     two_nodes = MACHINE.replace("count: 4", "count: 2").replace("processors: 1", "processors: 2")
     (live.folder / "four.yaml").write_text(two_nodes)
     check(
@@ -249,6 +249,7 @@ def test_ranks_of_a_node_are_told_from_others(live: Live) -> None:
         """
         node = comm.Split_type(MPI.COMM_TYPE_SHARED)
         assert node.allgather(rank) == ([0, 1] if rank < 2 else [2, 3])
+        assert comm.allgather(MPI.Get_processor_name()) == ["node-0", "node-0", "node-1", "node-1"]
         assert refuses(lambda: MPI.Win.Allocate_shared(8, comm=comm), MPI.ERR_RMA_SHARED)
         MPI.Win.Allocate_shared(8, comm=node).Free()
         """,

@@ -206,7 +206,7 @@ def test_memory_that_ranks_of_a_node_share(live: Live, ranks: int) -> None:
     check(
         live,
         """
-        window = MPI.Win.Allocate_shared(8 * (rank + 1), 8, comm=comm)
+        window = MPI.Win.Allocate_shared(np.int64(8 * (rank + 1)), np.int32(8), comm=comm)
         mine = np.frombuffer(window.tomemory(), "d")
         mine[:] = rank
         window.Fence()

@@ -18,11 +18,12 @@ from clue.config.sources import read_file
 from clue.config.yaml12 import number_or_text
 from clue.errors import ClueError
 from clue.predict.replaying import ReplayPredictor
-from clue.purchase import Ranking, Scenario, rank_options
+from clue.purchase import Entry, Ranking, Scenario, rank_options
 from clue.purchase.attempts import KnownRuns
 from clue.report.page import ranking_pieces
 from clue.serving.live import LiveRanking
 from clue.trace import Trace
+from clue.units import Quantity, parse_quantity
 from tests.properties import examples
 from tests.serving import cases
 
@@ -163,6 +164,13 @@ def test_a_server_shows_what_the_edited_file_gives(
             assert shown[name] == wanted[name]
 
 
+def missed(entry: Entry) -> tuple[str, float, bool]:
+    """Return a reason without the time that misses a deadline, this time, seconds, and whether it is a lower bound."""
+    reason, _, got = entry.reason.partition(", got ")
+    seconds = parse_quantity(got.removeprefix("at least "), Quantity.TIME) if got else 0.0
+    return reason, seconds, got.startswith("at least ")
+
+
 #: Runs known from all rankings below.
 KNOWN = KnownRuns()
 
@@ -180,11 +188,16 @@ def test_a_ranking_that_begins_where_others_ended_is_the_same(
     found = rank_options(changeable.changed(edit), predictor(), known=KNOWN)
     placed = [[row for row in each.rows() if row["position"] is not None] for each in (found, whole)]
     assert placed[0] == placed[1]
-    assert {(e.option, e.price, e.reason, e.affordable) for e in found.entries} == {
-        (e.option, e.price, e.reason, e.affordable) for e in whole.entries
+    assert {(e.option, e.price, missed(e)[0], e.affordable) for e in found.entries} == {
+        (e.option, e.price, missed(e)[0], e.affordable) for e in whole.entries
     }
     assert (found.warnings, found.left_out, found.first) == (whole.warnings, whole.left_out, whole.first)
-    scores = {each.option: each.score for each in rank_options(scenario, predictor(), top=len(whole.entries)).entries}
+    in_full = rank_options(scenario, predictor(), top=len(whole.entries)).entries
+    longest = {each.option: missed(each)[1] for each in in_full}
+    for each in (*found.entries, *whole.entries):
+        _, seconds, is_bound = missed(each)
+        assert seconds <= longest[each.option] if is_bound else seconds == longest[each.option]
+    scores = {each.option: each.score for each in in_full}
     sign = -1.0 if whole.higher_is_better else 1.0
     last = max((sign * (each.score or 0.0) for each in found.entries if each.position), default=0.0)
     for each in found.entries:

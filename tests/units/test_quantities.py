@@ -300,6 +300,9 @@ def test_numbers_that_were_typed_keep_all_digits() -> None:
         (str(Money(1e-9, "EUR")), "1e-09 EUR"),
         (format_number(123_456_789), "123,456,789"),
         (format_number(1e40), "1e+40"),
+        (format_size(999_970), "1 MB"),
+        (format_size(999), "999 B"),
+        (format_power(999.97), "1 kW"),
         (format_share(0.123), "12%"),
         (format_share(0.5, 1, "+"), "+50.0%"),
         (format_share(1e300, 1), "1e+302%"),
@@ -312,7 +315,10 @@ def test_huge_and_tiny_figures_have_an_exponent(text: str, shown: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 s"), (12.5e-6, "12.5 us"), (1.25, "1.25 s"), (0.002, "2 ms"), (9000, "2.5 h"), (660, "11 min")],
+    [
+        *((0, "0 s"), (12.5e-6, "12.5 us"), (1.25, "1.25 s"), (0.002, "2 ms"), (9000, "2.5 h"), (660, "11 min")),
+        *((0.99996, "1 s"), (0.9994, "999.4 ms"), (0.99994, "999.9 ms"), (999.99e-9, "1 us")),
+    ],
 )
 def test_a_time_is_shown_in_the_unit_a_reader_would_choose(seconds: float, text: str) -> None:
     """Small times are printed in small units, and large times in large units."""

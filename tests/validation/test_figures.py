@@ -93,7 +93,7 @@ def refit(kind: str, multiplier: float, left: float, *, of: str = "", effect: fl
 def validation(*refits: Refit, **more: object) -> Validation:
     """Return a validation of two cases whose predictions are 20 % too short."""
     cases = (compared(0.8, 0.99, 1.0, 1.01, on="a"), compared(1.6, 1.98, 2.0, 2.02, on="b", program="q"))
-    plain = Validation(cases, 0.2, 0.2, 0.01, orders(cases), refits, (), ())
+    plain = Validation(cases, 0.2, 0.2, 0.2, 0.01, orders(cases), refits, (), ())
     return replace(plain, **more)  # type: ignore[arg-type]
 
 

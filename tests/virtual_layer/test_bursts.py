@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -147,6 +148,85 @@ def test_calls_from_several_threads(recorded: Recorded) -> None:
         sent = [row.tag for row in calls(trace, rank) if row.op is Op.ISEND]
         assert (sent.count(1), sent.count(2)) == (50, 50)
     assert any("threads called MPI" in note for note in trace.head.notes)
+
+
+def test_threads_compute_before_their_first_call(recorded: Recorded) -> None:
+    """A thread's computation before its first call is a burst, even if it has the ID of a thread that has ended."""
+    trace = recorded(
+        """
+        import threading, time
+        def work(seconds):
+            while time.thread_time() < seconds:
+                pass
+            comm.Barrier()
+        for seconds in (0.1, 0.15, 0.05):
+            thread = threading.Thread(target=work, args=(seconds,))
+            thread.start()
+            thread.join()
+        """,
+        1,
+    )
+    assert [row.cpu for row in named(trace, 0, "Barrier")] == pytest.approx([0.1, 0.15, 0.05], abs=0.02)
+    assert [note for note in trace.head.notes if "thread" in note] == [
+        "rank 0: 4 threads called MPI: their calls are replayed one after the other, as they ended: a replay or a "
+        "skeleton may wait for ever"
+    ]
+
+
+def test_forked_processes_are_not_recorded(recorded: Recorded) -> None:
+    """Regions in a process that the program forked write no rows, although it shares the rows of its parent."""
+    trace = recorded("""
+        import multiprocessing, virtual_layer
+        def work(_):
+            with virtual_layer.region("chunk"):
+                return sum(range(100_000))
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            for _ in range(5):
+                pool.map(work, [0])
+                comm.Barrier()
+                comm.Allreduce(eight, room)
+        """)
+    for each in (0, 1):
+        assert [row.call for row in calls(trace, each)] == ["Barrier", "Allreduce"] * 5
+    assert trace.head.regions == ("",)
+
+
+def test_too_many_regions_are_told(recorded: Recorded) -> None:
+    """Regions beyond the number that a trace can tell apart are outside any, and the trace notes how many there are."""
+    trace = recorded(
+        """
+        import virtual_layer, virtual_layer.recorder
+        virtual_layer.recorder.MOST_REGIONS = 3
+        for name in "abcadb":
+            with virtual_layer.region(name):
+                comm.Barrier()
+        """,
+        1,
+    )
+    assert [row.region for row in named(trace, 0, "Barrier")] == ["a", "b", "", "a", "", "b"]
+    assert "rank 0: 2 times a region began whose name is not kept: at most 65,535 are told apart" in trace.head.notes
+
+
+@pytest.mark.parametrize("flops", [math.nan, math.inf, -1.0])
+def test_operations_must_be_a_number_that_can_be_summed(flops: float) -> None:
+    """Operations that no trace can contain are an error at once, which names the region."""
+    with (
+        pytest.raises(ValueError, match=f"region 'solve': flops must be finite and not negative, got {flops:g}"),
+        virtual_layer.region("solve", flops=flops),
+    ):
+        pass
+
+
+def test_floats_may_stand_for_ranks_and_tags(recorded: Recorded) -> None:
+    """A rank or a tag that is a whole number may be a float, as mpi4py takes it."""
+    trace = recorded("""
+        comm.Send(eight, dest=size / 2, tag=3.0) if rank == 0 else comm.Recv(room, source=0.0)
+        comm.Bcast(eight, root=size / 2)
+        """)
+    (sent,), (received,) = named(trace, 0, "Send"), named(trace, 1, "Recv")
+    assert (sent.op, sent.peer, sent.tag) == (Op.SEND, 1, 3)
+    assert (received.op, received.peer) == (Op.RECV, 0)
+    assert [(row.op, row.peer) for row in named(trace, 0, "Bcast")] == [(Op.BCAST, 1)]
 
 
 def test_callbacks_belong_to_the_call(recorded: Recorded) -> None:

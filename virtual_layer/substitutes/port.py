@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import RLock, active_count, get_ident
+from threading import RLock, active_count
 from time import thread_time_ns
 from types import FrameType
 from typing import Any
@@ -19,6 +19,7 @@ from clue.trace.calls import LiveOp
 from clue.trace.ops import NO_REQUEST, PROC_NULL, Op
 from clue.trace.wire import Channel
 from virtual_layer.substitutes.arena import INLINE, Arena
+from virtual_layer.threads import LastCall
 
 #: Bytes under way: nothing, the bytes themselves, or segment, offset and length in shared memory.
 Payload = Any
@@ -71,7 +72,7 @@ class Port:
         self._lock = RLock()
         self._depth = 0
         self._burst = 0
-        self._last: dict[int, int] = {}
+        self._last = LastCall([])
         self._queue: list[tuple[Any, ...]] = []
         self._bytes = 0
         self._lines: dict[tuple[int, int], int] = {}
@@ -92,19 +93,17 @@ class Port:
         self._lock.acquire()
         self._depth += 1
         if self._depth == 1 and self.rate is None:
-            self._add_burst(thread_time_ns(), self._last.get(get_ident(), 0))
+            self._add_burst(thread_time_ns() - self._last.at[0])
 
-    def _add_burst(self, now: int, last: int) -> None:
-        # A thread may have the ID of one that has ended, whose clock was further ahead.
-        burst = now - last - self._floor if last <= now else now
-        if burst > 0:
-            self._burst += burst
+    def _add_burst(self, nanoseconds: int) -> None:
+        if nanoseconds > self._floor:
+            self._burst += nanoseconds - self._floor
 
     def close(self) -> None:
         """End a call of MPI: the next burst begins."""
         self._depth -= 1
         if self._depth == 0:
-            self._last[get_ident()] = thread_time_ns()
+            self._last.at[0] = thread_time_ns()
         self._lock.release()
 
     def outside(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,22 +112,20 @@ class Port:
         This inlines :meth:`open` and :meth:`close`. Here and in :meth:`ask` every function call is expensive: with many
         ranks, caches are cold when a rank's turn comes.
         """
-        acquire, release, clock, thread, last = (
-            self._lock.acquire, self._lock.release, thread_time_ns, get_ident, self._last,
-        )  # fmt: skip
+        acquire, release, clock, last = self._lock.acquire, self._lock.release, thread_time_ns, self._last
 
         def called(*args: Any, **kwargs: Any) -> Any:
             acquire()
             depth = self._depth
             self._depth = depth + 1
             if not depth and self.rate is None:
-                self._add_burst(clock(), last.get(thread(), 0))
+                self._add_burst(clock() - last.at[0])
             try:
                 return function(*args, **kwargs)
             finally:
                 self._depth = depth
                 if not depth:
-                    last[thread()] = clock()
+                    last.at[0] = clock()
                 release()
 
         return called
@@ -270,9 +267,9 @@ class Port:
         self._channel.send(self._queue)
 
     def cut(self) -> None:
-        """End the conversation in a process that the program forked: it is not a rank."""
+        """End the conversation."""
         self._channel.close()
-        self._channel = _CUT
+        self._channel, self._queue = _CUT, []
 
     def wait_for_start(self) -> Any:
         """Sleep until the kernel lets this rank begin; return its message."""
@@ -283,7 +280,7 @@ class Port:
     def restart(self) -> None:
         """Begin the first burst now."""
         self._burst = 0
-        self._last[get_ident()] = thread_time_ns()
+        self._last.at[0] = thread_time_ns()
 
     # -- payloads -----------------------------------------------------------------------------------------
 

@@ -116,6 +116,11 @@ def attribute_of(layer: Layer, original: Function) -> Function:
     return substitute
 
 
+def processor_name(layer: Layer, _original: Function) -> Function:
+    """Make ``Get_processor_name`` name the simulated node, as programs group their ranks by it."""
+    return lambda: f"node-{layer.node}"
+
+
 QUERIES = {
     ("Comm", "Get_attr"): attribute_of,
     ("Comm", "Get_rank"): _RANK,
@@ -129,6 +134,7 @@ QUERIES = {
     ("", "Is_finalized"): is_finalized,
 }
 CALLS = {
+    ("", "Get_processor_name"): processor_name,
     ("Comm", "Abort"): abort,
     ("", "Init"): init,
     ("", "Init_thread"): init_thread,

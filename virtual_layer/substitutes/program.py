@@ -13,6 +13,7 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -81,7 +82,7 @@ def _live(orders: Orders, channel: Channel, layer: Layer) -> NoReturn:
     port = layer.port
     port.begin(channel, orders.rank, orders.rate)
     layer.begin(orders.world, orders.members, orders.facts)
-    os.register_at_fork(after_in_child=port.cut)
+    os.register_at_fork(after_in_child=partial(_leave_to_parent, port))
     _import_anew(layer)
     _draw_anew()
     faulthandler.register(WHERE_SIGNAL, os.memfd_create(WHERE), all_threads=False)
@@ -96,6 +97,12 @@ def _live(orders: Orders, channel: Channel, layer: Layer) -> NoReturn:
             layer.leave()
         port.part(int(LiveOp.END), nbytes=status, payload=layer.sockets.facts())
     os._exit(status)
+
+
+def _leave_to_parent(port: Port) -> None:
+    """End the conversation in a process that the program forked: it is not a rank."""
+    regions.ignore(port)
+    port.cut()
 
 
 def _die_with_parent() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from itertools import accumulate
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from virtual_layer.substitutes.factories import Factory
@@ -24,6 +25,8 @@ def _allocate_shared(layer: Layer, original: Any) -> Any:
 
     def call(cls: type, size: int, disp_unit: int = 1, info: Any = None, comm: Any = None) -> Any:
         mpi = layer.mpi
+        # The kernel passes on Python's integers, not numpy's.
+        size, disp_unit = index(size), index(disp_unit)
         known = layer.comm_of(mpi.COMM_SELF if comm is None else comm)
         info = mpi.INFO_NULL if info is None else info
         if alone(known):

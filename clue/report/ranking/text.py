@@ -117,7 +117,7 @@ def how_sampled(ranking: Ranking) -> str:
     )
     noise = "the stated noise" if sampling.noise else "what replays of a part may be off by"
     return (
-        f"{LEVEL:.0%} of {sampling.samples} samples of {noise}{model} (seed {sampling.seed}) lie between the "
+        f"At least {LEVEL:.0%} of {sampling.samples} samples of {noise}{model} (seed {sampling.seed}) lie between the "
         "figures below scores and makespans. best: in how many samples the option is the best. Options share a "
         f"position unless the first of it is better in {CERTAIN:.0%} of the samples."
     )

@@ -32,8 +32,8 @@ def draw_samples(sampled: Sampled, title: str) -> Figure:
     axes.axvspan(spread.low / scale.length, spread.high / scale.length, color=style.FAINT, zorder=0)
     axes.hist(sampled.makespans / scale.length, bars, color=style.COMPUTE)
     axes.axvline(makespan / scale.length, color=style.INK, linewidth=1.4, linestyle=(0, (4, 3)))
-    within = f"{LEVEL:.0%} of {sampled.sampling.samples:,} samples lie within {span(Window(spread.low, spread.high))}"
-    told = f"{within} (grey); without noise (dashed): {format_time(makespan)}"
+    within = f"{sampled.sampling.samples:,} samples lie within {span(Window(spread.low, spread.high))}"
+    told = f"at least {LEVEL:.0%} of {within} (grey); without noise (dashed): {format_time(makespan)}"
     style.finish_axes(axes, f"makespan ({scale.unit})", "samples", fit(told, _TITLE, 2, style.LABEL, prose=True))
     style.plain_numbers(axes.xaxis)
     style.round_ticks(axes.xaxis, 6)

@@ -110,7 +110,7 @@ def _draw_refits(axes: Axes, validation: Validation) -> None:
     refits = [each for each in validation.refits if each.is_identifiable]
     shown = refits[:MOST_REFITS]
     labels = ["as described", *(f"{fit(parameter_name(r.parameter), _NAME)}\n× {r.multiplier:.3g}" for r in shown)]
-    errors = [validation.error, *(each.error_left for each in shown)]
+    errors = [validation.error_simulated, *(each.error_left for each in shown)]
     colours = [style.UNUSED, *(style.COMPUTE if r.parameter.name == "computation" else style.SEND for r in shown)]
     places = np.arange(len(labels))[::-1]
     axes.barh(places, errors, color=colours, height=0.6)

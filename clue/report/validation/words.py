@@ -87,12 +87,14 @@ def _about_units(validation: Validation) -> Iterator[str]:
 
 
 def _explanation(validation: Validation, known: list[Refit]) -> Iterator[str]:
-    before = percent(validation.error)
+    before = percent(validation.error_simulated)
+    of_those = "" if validation.error_simulated == validation.error else " of the simulated cases"
     for each in known:
         name = parameter_name(each.parameter)
         if each.explains and each.rival:
-            yield f"With {change(each)} the error falls from {before} to {percent(each.error_left)}{_sure(each)}."
-        elif each.error_left < validation.error:
+            left = f"{percent(each.error_left)}{_sure(each)}"
+            yield f"With {change(each)} the error{of_those} falls from {before} to {left}."
+        elif each.error_left < validation.error_simulated:
             end = " (the end of what was tried)" if each.at_limit else ""
             part = "explains a part" if each.explains else "cannot explain it"
             yield f"{name.capitalize()} alone {part}: at best, {change(each)}{end}, {percent(each.error_left)} is left."

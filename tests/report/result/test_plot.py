@@ -63,7 +63,7 @@ def test_samples_are_counted_and_their_interval_is_marked(tmp_path: Path) -> Non
     (axes,) = draw_samples(sampled, "a $title$").axes
     assert sum(bar.get_height() for bar in bars(axes) if bar.get_width() < 0.5) == 101
     assert axes.get_title(loc="left") == (
-        "80% of 101 samples lie within 3.6–4.4 s (grey); without noise (dashed): 3.8 s"
+        "at least 80% of 101 samples lie within 3.6–4.4 s (grey); without noise (dashed): 3.8 s"
     )
     assert plot_samples(sampled, tmp_path, "title") == tmp_path / "samples.png"
 
