@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -227,8 +227,7 @@ def parse_money(text: object) -> Money:
         ValueError: With the rule and the value.
     """
     if (spread := _SPREAD.fullmatch(text) if isinstance(text, str) else None) is not None:
-        money = parse_money(spread[1])
-        return Money(money.amount, money.currency, _share_of(spread[2], text))
+        return _uncertain(parse_money(spread[1]), spread[2], text)
     rule = 'an amount with a currency such as "300000 ATS"'
 
     def meant(*suggestions: str) -> str:
@@ -254,6 +253,8 @@ def parse_money(text: object) -> Money:
 def parse_price_per(text: object, unit: Quantity, example: str) -> Money:
     """Parse a price per unit: ``"5.06 USD/h"``, ``"0.24 EUR/kWh"``, ``"80,000 EUR/year"``.
 
+    An uncertainty may follow the amount or the unit: ``"0.24 EUR ± 20 %/kWh"``, ``"0.24 EUR/kWh ± 20 %"``.
+
     Args:
         text: Text of the price.
         unit: Quantity that is priced.
@@ -266,22 +267,23 @@ def parse_price_per(text: object, unit: Quantity, example: str) -> Money:
         ValueError: With the rule and the value.
     """
     if (spread := _SPREAD.fullmatch(text) if isinstance(text, str) else None) is not None:
-        known = parse_price_per(spread[1], unit, example)
-        return Money(known.amount, known.currency, _share_of(spread[2], text))
-    money, _, written = text.partition("/") if isinstance(text, str) else ("", "", "")
+        return _uncertain(parse_price_per(spread[1], unit, example), spread[2], text)
+    money, _, written = text.replace("+/-", "±").partition("/") if isinstance(text, str) else ("", "", "")
     name = re.sub(r"\s*/\s*", "/", written.strip())
     if name not in unit.units:
         units = ", ".join(f"/{each.rstrip('s') or each}" for each in unit.usual)
         raise ValueError(f'must be a price for a unit ({units}, …) such as "{example}", got {text!r}')
     price = parse_money(money.strip())
-    return Money(price.amount / unit.units[name], price.currency)
+    return replace(price, amount=price.amount / unit.units[name])
 
 
-def _share_of(percent: str, text: object) -> float:
-    """Return the uncertainty of a price, as a share."""
+def _uncertain(price: Money, percent: str, text: object) -> Money:
+    """Return a price with its uncertainty in percent; it must have no other."""
+    if price.deviation:
+        raise ValueError(f"must have its spread in one place, got {text!r}")
     if not float(percent) < _WHOLE:
         raise ValueError(f"must be uncertain by less than 100 %, got {text!r}")
-    return float(percent) / _WHOLE
+    return replace(price, deviation=float(percent) / _WHOLE)
 
 
 def _bounded(value: float, rule: str, text: object) -> float:

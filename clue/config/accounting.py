@@ -13,7 +13,7 @@ from clue.config.document import format_value
 from clue.errors import ConfigError
 from clue.files import read_text
 
-#: Columns that are read. Elapsed may be missing if there are Start and End.
+#: Columns that are read. Elapsed may be missing if there are Start and End, and JobID and State in any case.
 COLUMNS = ("JobName", "Submit", "NNodes", "Timelimit", "Elapsed", "Start", "End", "JobID", "State")
 _NEEDED = ("JobName", "Submit", "NNodes", "Timelimit")
 _DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d{1,2}):(\d{2}(?:\.\d+)?)")
@@ -21,6 +21,8 @@ _DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d{1,2}):(\d{2}(?:\.\d+)?)")
 _UNLIMITED = {"UNLIMITED", "Partition_Limit", "NOT_SET"}
 #: Values of Start and End for a time that is unknown.
 _NEVER = {"Unknown", "None", "N/A", ""}
+#: Values of State for jobs that have not ended: their time so far is not their run time.
+_UNENDED = {"PENDING", "RUNNING", "SUSPENDED"}
 #: Largest accounting file that is read, bytes, and largest number of its faults that are reported.
 _LONGEST, _MOST_FAULTS = 2**30, 100
 
@@ -54,12 +56,14 @@ class Accounting:
         jobs: Jobs that ran, in order of submission.
         steps: Number of lines about steps of jobs, which are skipped.
         never: Number of jobs that never ran.
+        unended: Number of jobs that had not ended.
         unlimited: Number of jobs without a time limit; their run time stands for it.
     """
 
     jobs: list[AccountedJob] = field(default_factory=list)
     steps: int = 0
     never: int = 0
+    unended: int = 0
     unlimited: int = 0
 
 
@@ -124,10 +128,16 @@ class _Reader:
         row = dict(zip(self._head, map(str.strip, cells), strict=True))
         if "." in row.get("JobID", ""):
             self.found.steps += 1
+        elif self._is_unended(row):
+            self.found.unended += 1
         elif self._never_ran(row):
             self.found.never += 1
         else:
             self._take_job(row)
+
+    def _is_unended(self, row: Mapping[str, str]) -> bool:
+        begun = row.get("Start", "") not in _NEVER or not self._never_ran(row)
+        return row.get("State") in _UNENDED or (begun and "End" in row and row["End"] in _NEVER)
 
     def _never_ran(self, row: Mapping[str, str]) -> bool:
         if "Elapsed" in row:
@@ -188,5 +198,9 @@ def notes_of(accounting: Accounting, file: str) -> Iterator[str]:
     """Yield notes about what was read, for the reader of results."""
     if accounting.never:
         yield f"{file}: {Count(accounting.never):job that never ran is|jobs that never ran are} left out"
+    if accounting.unended:
+        yield f"{file}: {Count(accounting.unended):job that had not ended is|jobs that had not ended are} left out"
+    if accounting.steps:
+        yield f"{file}: {Count(accounting.steps):job step is|job steps are} left out"
     if accounting.unlimited:
         yield f"{file}: {Count(accounting.unlimited):job has|jobs have} no time limit: the run time counts as the limit"

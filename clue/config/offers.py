@@ -21,17 +21,20 @@ import numpy.typing as npt
 from clue.config.costs import CostReader
 from clue.config.currencies import Exchange, prices_in
 from clue.config.document import Document, Origin, Path, format_value
-from clue.config.faults import did_you_mean
+from clue.config.faults import Faults, did_you_mean
 from clue.config.machines import build_machine_apart
+from clue.config.reading import Reading
 from clue.config.references import refer_to_machine
 from clue.config.run_schema import (
     Counts,
     CountsForm,
     GenerateForm,
     OfferedNetworkForm,
+    OfferedNodeForm,
     OfferedTopologyForm,
     ScenarioForm,
 )
+from clue.config.schema import NodeTypeForm
 from clue.machine import Machine, Network, NodeType
 from clue.purchase.costs import Stated, hardware_of
 from clue.purchase.scenario import Built, Kind, Option, most_within, name_of, nodes_of
@@ -66,12 +69,36 @@ class Generated:
     node_types: set[str] = field(default_factory=set)
 
 
-def generate_options(costs: CostReader, form: ScenarioForm, more: Money | None = None) -> Generated:
+def prices_of_machines(reading: Reading, form: ScenarioForm) -> dict[Path, Money]:
+    """Return the prices of nodes on offer that only the machines state from which they are taken, by path.
+
+    Faults of these prices are added to the reading.
+    """
+    found: dict[Path, Money] = {}
+    for path, family in _families(form):
+        for name, node in family.node_types.items():
+            if node.machine is None or "price" in node.model_fields_set:
+                continue
+            place: Path = (*path, "node_types", name, "price")
+            # Faults of the other keys are added when the parts are checked.
+            written = _node(replace(reading, faults=Faults()), place[:-1], node)
+            if isinstance(written.value, dict) and "price" in written.value:
+                stated = Document({"price": written.value["price"]}, written.origins)
+                taken = reading.of(stated).form(NodeTypeForm)
+                if taken is not None and taken.price is not None:
+                    found[place] = taken.price
+    return found
+
+
+def generate_options(
+    costs: CostReader, form: ScenarioForm, taken: Mapping[Path, Money], more: Money | None = None
+) -> Generated:
     """Generate the options that a comparison asks for; add its faults to the reading.
 
     Args:
         costs: Reads their costs.
         form: The comparison.
+        taken: Prices of nodes, taken from machines (:func:`prices_of_machines`).
         more: Money in addition to the budget, whose best use is asked for.
     """
     reading, budget = costs.reading, None if form.budget is None else costs.exchange(form.budget)
@@ -80,7 +107,7 @@ def generate_options(costs: CostReader, form: ScenarioForm, more: Money | None =
     names = set(form.options or {})
     cheapest: tuple[float, Callable[[], list[Option]]] | None = None
     for number, (path, family_form) in enumerate(_families(form)):
-        family = _Family(costs, path, family_form, number, priced=budget is not None)
+        family = _Family(costs, path, family_form, number, taken=taken, priced=budget is not None)
         for offer, own in family.names():
             if (twice := _twice(own, names)) is not None:
                 reading.fault(path, f'must generate options with distinct names, got "{twice}" twice')
@@ -191,14 +218,12 @@ class _Parts:
 
     Attributes:
         types: The kinds of nodes.
-        prices: Price of one node of each kind, where only the machine that it is taken from states the price.
         networks: Networks and topologies by their names, without those that have faults.
         notes: Notes about them for the reader.
         clusters: The clusters assembled from them, once they are.
     """
 
     types: Mapping[Kind, NodeType]
-    prices: Mapping[Kind, Money | None]
     networks: Mapping[tuple[str, str], Network]
     notes: Sequence[str]
     clusters: list[_Clusters] = field(default_factory=list)
@@ -210,13 +235,23 @@ class _Family:
     Results that do not depend on the prices of parts are kept from one reading of the document to the next.
     """
 
-    def __init__(self, costs: CostReader, path: Path, form: GenerateForm, number: int, *, priced: bool) -> None:
+    def __init__(
+        self,
+        costs: CostReader,
+        path: Path,
+        form: GenerateForm,
+        number: int,
+        *,
+        taken: Mapping[Path, Money],
+        priced: bool,
+    ) -> None:
         self._reading = costs.reading
         self._exchange = costs.exchange
         self._costs = costs.read((*path, "cost")) if form.cost is not None else None
         self._path = path
         self._form = form
         self._number = number
+        self._taken = taken
         self._counts = _numbers(form.nodes)
         #: Index of each offered memory, by its text in the file.
         self._memories: dict[str, int] = {}
@@ -271,7 +306,7 @@ class _Family:
             return np.where(stated, amounts, 0.0)
         bought = self._amounts_of_parts()[rows]
         if self._costs.cloud is not None:
-            return np.where(stated, amounts, 0.0) + bought
+            return bought
         return np.where(stated, amounts + bought, 0.0)
 
     def options(self, offer: int, places: Counts64) -> list[Option]:
@@ -433,7 +468,7 @@ class _Family:
     def _checked_parts(self) -> _Parts:
         """Check the parts as parts of machines."""
         notes: list[str] = []
-        documents = {kind: self._node_type(kind) for kind in self._kinds_on_offer()}
+        documents = {kind: self._node_type(kind).without("price") for kind in self._kinds_on_offer()}
         built = {
             (name, topology): self._built(name, topology, documents, notes)
             for name in self._form.networks
@@ -441,10 +476,8 @@ class _Family:
         }
         first = self._built(next(iter(self._form.networks)), "", documents, notes, every=True)
         known = {} if first is None else first.node_types()
-        types = {kind: known[name_of(kind)] for kind in documents if name_of(kind) in known}
         return _Parts(
-            types={kind: replace(node, price=None) for kind, node in types.items()},
-            prices={kind: node.price for kind, node in types.items()},
+            types={kind: known[name_of(kind)] for kind in documents if name_of(kind) in known},
             networks={names: machine.network for names, machine in built.items() if machine is not None},
             notes=notes,
         )
@@ -453,7 +486,7 @@ class _Family:
         """Return the figures of the price of a node of a kind; ``None`` if it is not stated."""
         name, processor, memory = kind
         form = self._form.node_types[name]
-        node = form.price if "price" in form.model_fields_set else self._parts.prices[kind]
+        node = form.price or self._taken.get((*self._path, "node_types", name, "price"))
         if node is None:
             return None
         path = ".".join(map(str, self._path))
@@ -482,7 +515,7 @@ class _Family:
     def _node_type(self, kind: Kind) -> Document:
         """Return a kind of node as written: the node, overlaid with the processor and the memory."""
         name, processor, memory = kind
-        found = self._node(name)
+        found = _node(self._reading, (*self._path, "node_types", name), self._form.node_types[name])
         if processor:
             written = self._reading.document.at(*self._path, "processors", processor)
             found = found.overlaid(written.without("price"), ("node_types", name))
@@ -491,38 +524,16 @@ class _Family:
             found = found.replaced(("memory",), size)
         return found
 
-    def _node(self, name: str) -> Document:
-        path = (*self._path, "node_types", name)
-        written = self._reading.document.at(*path).without("machine", "type")
-        form = self._form.node_types[name]
-        base = self._base(path) if form.machine is not None else None
-        if base is None:
-            return written
-        types = base.value.get("node_types") if isinstance(base.value, dict) else None
-        known = types if isinstance(types, dict) else {}
-        wanted = form.type if form.type is not None else next(iter(known)) if len(known) == 1 else None
-        if wanted not in known:
-            rule = f"must be a node type of {form.machine} ({', '.join(map(str, known))})"
-            got = f"got {format_value(form.type)}{did_you_mean(form.type, known) if form.type else ''}"
-            self._reading.fault((*path, "type"), f"{rule}, {got}")
-            return written
-        return base.at("node_types", wanted).overlaid(written, ("node_types", wanted))
-
     def _network(self, name: str, topology: str) -> Document:
         path = (*self._path, "networks", name)
         found = self._reading.document.at(*path).without(*_OFFER_KEYS)
-        base = self._base(path) if self._form.networks[name].machine is not None else None
+        base = _base(self._reading, path) if self._form.networks[name].machine is not None else None
         if base is not None and isinstance(base.value, dict) and "network" in base.value:
             found = base.at("network").without("pairs").overlaid(found, ("network",))
         if topology:
             contention = self._reading.document.at(*self._path, "topologies", topology, "contention")
             found = found.replaced(("contention",), contention)
         return found
-
-    def _base(self, path: Path) -> Document | None:
-        """Return the machine from which a part is taken."""
-        referred = refer_to_machine(self._reading, (*path, "machine"))
-        return referred[0] if referred is not None else None
 
     def _built(
         self, name: str, topology: str, types: Mapping[Kind, Document], notes: list[str], *, every: bool = False
@@ -553,8 +564,11 @@ class _Family:
         if isinstance(self._form.nodes, CountsForm) and self._form.nodes.to < self._form.nodes.first:
             rule = f"must be at least {self._form.nodes.first} (from), got {self._form.nodes.to}"
             self._reading.fault((*self._path, "nodes", "to"), rule)
+        cloud = self._costs is not None and self._costs.cloud is not None
+        if cloud:
+            self._refuse_prices()
         for kind, prices in self._prices.items():
-            if priced and prices is None:
+            if priced and prices is None and not cloud:
                 path = (*self._path, "node_types", kind[0], "price")
                 self._reading.fault(path, "must be given if there is a budget, got nothing")
         sizes = [each.size for each in self._form.memory]
@@ -571,6 +585,39 @@ class _Family:
             if pair[0] == pair[1]:
                 rule = f"must be two different node types, got {format_value(pair[0])} twice"
                 self._reading.fault((*self._path, "mixed", i), rule)
+
+    def _refuse_prices(self) -> None:
+        """Add the fault of each price beside nodes of a cloud; a price of a machine can be dropped."""
+        for path, price in prices_in(self._form):
+            if path[0] != "cost":
+                self._reading.fault((*self._path, *path), f"must not be given with nodes of a cloud, got {price}")
+        for path, price in self._taken.items():
+            if path[: len(self._path)] == self._path:
+                rule = "must not state the price of a node with nodes of a cloud"
+                self._reading.fault((*path[:-1], "machine"), f"{rule}, got {price}: drop it by price: null")
+
+
+def _node(reading: Reading, path: Path, form: OfferedNodeForm) -> Document:
+    """Return the node on offer at a path as written: that of its machine, overlaid with its own keys."""
+    written = reading.document.at(*path).without("machine", "type")
+    base = _base(reading, path) if form.machine is not None else None
+    if base is None:
+        return written
+    types = base.value.get("node_types") if isinstance(base.value, dict) else None
+    known = types if isinstance(types, dict) else {}
+    wanted = form.type if form.type is not None else next(iter(known)) if len(known) == 1 else None
+    if wanted not in known:
+        rule = f"must be a node type of {form.machine} ({', '.join(map(str, known))})"
+        got = f"got {format_value(form.type)}{did_you_mean(form.type, known) if form.type else ''}"
+        reading.fault((*path, "type"), f"{rule}, {got}")
+        return written
+    return base.at("node_types", wanted).overlaid(written, ("node_types", wanted))
+
+
+def _base(reading: Reading, path: Path) -> Document | None:
+    """Return the machine from which the part at a path is taken."""
+    referred = refer_to_machine(reading, (*path, "machine"))
+    return referred[0] if referred is not None else None
 
 
 def _with_currencies(value: object, prices: Mapping[Path, str], path: Path) -> object:

@@ -264,7 +264,7 @@ def _price_text(unit: Quantity, *examples: str) -> WithJsonSchema:
         {
             "type": "string",
             "description": "An amount with its currency, per unit.",
-            "pattern": rf"^\s*{_MONEY}\s*/\s*({units})({SPREAD})?\s*$",
+            "pattern": rf"^\s*{_MONEY}({SPREAD})?\s*/\s*({units})({SPREAD})?\s*$",
             "examples": list(examples),
         }
     )

@@ -12,7 +12,7 @@ from clue.config.costs import CostReader, with_costs
 from clue.config.currencies import Exchange, check_prices, exchange_of, notes_of, prices_in
 from clue.config.document import Path, children
 from clue.config.faults import did_you_mean
-from clue.config.offers import generate_options
+from clue.config.offers import generate_options, prices_of_machines
 from clue.config.queues import QueueReader, criteria_of
 from clue.config.reading import Reading
 from clue.config.references import build_application, number_of_ranks, option_machine
@@ -41,7 +41,8 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
         reading.fault(("workloads",), "must have weights that sum to more than 0, got 0")
     if form.options is None and form.generate is None:
         reading.fault(("options",), "must be given if none are generated, got nothing")
-    prices = _prices(form, machines)
+    taken = prices_of_machines(reading, form)
+    prices = _prices(form, machines) | taken
     exchange = exchange_of(reading, form.currencies, prices)
     check_prices(reading, prices, exchange)
     costs = CostReader(reading, exchange, queued=mix is not None)
@@ -51,7 +52,7 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
         if key in machines
     ]
     more = _next(reading, form, exchange)
-    generated = generate_options(costs, form, more)
+    generated = generate_options(costs, form, taken, more)
     costs.check_types({name for option in options for name in option.nodes} | generated.node_types)
     next_from = _next_from(reading, form, [*options, *generated.options])
     notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)

@@ -119,6 +119,23 @@ def test_a_job_that_ends_when_it_starts_never_ran(tmp_path: Path) -> None:
         assert list(notes_of(found, "s.txt")) == ["s.txt: 1 job that never ran is left out"]
 
 
+@pytest.mark.parametrize(
+    ("columns", "cells"),
+    [
+        ("Elapsed|State", ["00:30:00|COMPLETED", "00:10:00|RUNNING", "00:10:00|SUSPENDED", "00:00:00|PENDING"]),
+        ("Start|End", ["2026-01-05T10:00:00|2026-01-05T10:30:00", *["2026-01-05T10:00:00|Unknown"] * 3]),
+        ("Elapsed|End", ["30:00|2026-01-05T10:30:00", *["1:00|Unknown"] * 3]),
+    ],
+)
+def test_a_job_that_has_not_ended_is_left_out(tmp_path: Path, columns: str, cells: list[str]) -> None:
+    """Of four jobs one has ended: the time that others have run so far is not their run time."""
+    lines = [f"a|2026-01-05T09:00:00|1|5-00:00:00|{each}" for each in cells]
+    (tmp_path / "s.txt").write_text("\n".join([f"JobName|Submit|NNodes|Timelimit|{columns}", *lines]))
+    found = read_accounting(tmp_path / "s.txt")
+    assert ([job.run for job in found.jobs], found.unended, found.never) == ([1800.0], 3, 0)
+    assert list(notes_of(found, "s.txt")) == ["s.txt: 3 jobs that had not ended are left out"]
+
+
 def test_other_bytes_are_refused(tmp_path: Path) -> None:
     """A file that is not UTF-8 text is refused."""
     (tmp_path / "s.txt").write_bytes(b"JobName|\xff\n")

@@ -8,7 +8,9 @@ from clue.config import load_config
 from clue.machine import NoContention, Ports
 from clue.purchase.scenario import Scenario
 from clue.units import Money
-from tests.config.documents import faults_of, folder
+from tests.config.documents import MACHINE, changed, faults_of, folder
+from tests.config.test_scenarios import faults_in
+from tests.config.test_scenarios import scenario as load
 
 OFFERS = """\
 budget: 1000 EUR
@@ -95,6 +97,86 @@ def test_a_node_type_may_be_taken_from_a_machine(tmp_path: Path) -> None:
     (node, *_) = loaded.options[0].machine.nodes
     assert (node.name, node.memory) == ("small", 99e6)
     assert loaded.options[0].price == Money(220, "EUR")
+
+
+TAKEN = """\
+workloads: {large: {program: {script: prog.py}, ranks: [2]}}
+generate:
+  nodes: 2
+  node_types: {host: {machine: priced.yaml}}
+  networks: {net: {machine: pair.yaml}}
+"""
+RATE = "currencies: {USD: {rate: 0.5 EUR, date: 2026-11-02}}\n"
+
+
+def write_priced(path: Path) -> None:
+    """Write a machine whose nodes cost 900 EUR."""
+    (path / "priced.yaml").write_text(changed(MACHINE, "memory: 1 GB", "memory: 1 GB, price: 900 EUR"))
+
+
+def test_a_price_that_only_a_machine_states_is_exchanged_as_others(tmp_path: Path) -> None:
+    """Two nodes cost 1,800 EUR; at 2 USD to 1 EUR, two adapters for 100 USD add 100 EUR; without a rate they cannot."""
+    write_priced(tmp_path)
+    assert load(tmp_path, TAKEN).options[0].price == Money(1800, "EUR")
+    adapter = changed(TAKEN, "net: {machine: pair.yaml", "net: {machine: pair.yaml, price_per_node: 100 USD")
+    assert load(tmp_path, RATE + adapter).options[0].price == Money(1900, "EUR")
+    (fault,) = faults_in(tmp_path, f"budget: 10000 USD\n{adapter}")
+    assert fault.endswith("generate.node_types.host.price must be in USD as the other prices, got EUR")
+
+
+def test_nodes_on_offer_may_be_priced_in_several_currencies(tmp_path: Path) -> None:
+    """At 2 USD to 1 EUR, two nodes for 2,600 USD cost 2,600 EUR, two of a machine 1,800 EUR."""
+    write_priced(tmp_path)
+    text = RATE + changed(TAKEN, "{host: {", "{fat: {price: 2600 USD}, host: {")
+    assert [option.price for option in load(tmp_path, text).options] == [Money(2600, "EUR"), Money(1800, "EUR")]
+
+
+CLOUD = f"""\
+budget: 1000 EUR
+{TAKEN.replace("priced", "pair")}\
+  cost: {{cloud: {{price: 2 EUR/h}}, parts: {{cable: {{per_node: 2, price: 9 EUR}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (
+            "nodes: 2\n",
+            "nodes: 2\n  price: 4000 EUR\n",
+            "generate.price must not be given with nodes of a cloud, got 4,000",
+        ),
+        (
+            "host: {machine: pair.yaml",
+            "host: {machine: pair.yaml, price: 5 EUR",
+            "generate.node_types.host.price must not be given with nodes of a cloud, got 5.00 EUR",
+        ),
+        (
+            "net: {machine: pair.yaml",
+            "net: {machine: pair.yaml, price_per_node: 90 EUR",
+            "generate.networks.net.price_per_node must not be given with nodes of a cloud, got 90.00 EUR",
+        ),
+        (
+            "host: {machine: pair.yaml",
+            "host: {machine: priced.yaml",
+            "generate.node_types.host.machine must not state the price of a node with nodes of a cloud, got 900 EUR: "
+            "drop it by price: null",
+        ),
+    ],
+)
+def test_generated_nodes_of_a_cloud_have_no_price(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    """As for a listed option, each price is a fault."""
+    write_priced(tmp_path)
+    (found,) = faults_in(tmp_path, changed(CLOUD, old, new))
+    assert fault in found
+
+
+def test_what_generated_nodes_of_a_cloud_need_besides_is_bought(tmp_path: Path) -> None:
+    """Only the four cables for 9 EUR are bought; a price of the machine is dropped."""
+    write_priced(tmp_path)
+    dropped = changed(CLOUD, "host: {machine: pair.yaml", "host: {machine: priced.yaml, price: null")
+    for text in (CLOUD, dropped):
+        assert load(tmp_path, text).options[0].price == Money(36, "EUR")
 
 
 def test_what_every_cluster_needs_besides_is_added_once(tmp_path: Path) -> None:

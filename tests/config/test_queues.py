@@ -115,6 +115,7 @@ def test_accounting_tells_when_jobs_were_submitted(tmp_path: Path) -> None:
     assert of.limit.tolist() == [30, 14400, 86400]
     assert of.notes == (
         "sacct.txt: 1 job that never ran is left out",
+        "sacct.txt: 1 job step is left out",
         "sacct.txt: 1 job has no time limit: the run time counts as the limit",
         "sacct.txt: 1 of 3 jobs belong to no class and run as recorded on every option",
     )

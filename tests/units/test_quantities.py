@@ -355,6 +355,20 @@ def test_a_price_is_that_of_one_si_unit(text: str, unit: Quantity, price: Money)
     assert (parsed.amount, parsed.currency) == (pytest.approx(price.amount, rel=1e-15), price.currency)
 
 
+@pytest.mark.parametrize("text", ["0.24 EUR ± 20 %/kWh", "0.24 EUR +/- 20 % / kWh", "0.24 EUR/kWh ± 20 %"])
+def test_the_uncertainty_of_a_price_stands_before_or_after_its_unit(text: str) -> None:
+    """A price of 0.24 EUR, uncertain by 20 %, is that for 3.6 MJ."""
+    price = parse_price_per(text, Quantity.ENERGY, "0.24 EUR/kWh")
+    assert (price.amount, price.currency, price.deviation) == (pytest.approx(0.24 / 3.6e6, rel=1e-15), "EUR", 0.2)
+
+
+@pytest.mark.parametrize("text", ["0.24 EUR ± 20 %/kWh ± 5 %", "0.24 EUR ± 20 % ± 5 %/kWh"])
+def test_a_price_is_uncertain_by_one_figure(text: str) -> None:
+    """Of two uncertainties neither counts silently."""
+    with pytest.raises(ValueError, match="must have its spread in one place, got"):
+        parse_price_per(text, Quantity.ENERGY, "0.24 EUR/kWh")
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
