@@ -119,6 +119,12 @@ class Accounts:
             return self.of(attempt.option).capacity
         return sum(d / cell.throughput for d, cell in zip(self.demands, attempt.cells, strict=True))
 
+    def capacity(self, attempt: Attempt) -> float:
+        """Return the largest share of its life for which runs, or jobs in its queue, can keep a settled option busy."""
+        if self._scenario.queue is None or self._queue_of is None:
+            return self.of(attempt.option).capacity
+        return self._queue_of(attempt).capacity
+
     def sheet(self, attempt: Attempt) -> Sheet:
         """Return the costs of an option over its life at its utilisation."""
         return self.of(attempt.option).sheet(*self._use(attempt))

@@ -39,6 +39,7 @@ class Queues:
         self._progress = progress
         self._known = {} if known is None else known
         self._simulated = 0
+        self._without_curve: set[str] = set()
         wanted = {scenario.criterion, *scenario.pareto, *scenario.weighted}
         #: Whether options with an unstable queue have no position.
         self.must_be_stable = bool(wanted & STABLE) or scenario.limits.waiting is not None
@@ -60,7 +61,10 @@ class Queues:
         """Return the queue of a settled option, with its mean waiting time at other loads."""
         mix = self._scenario.queue
         assert mix is not None
-        return with_curve(mix, self.of(attempt))
+        queue = with_curve(mix, self.of(attempt))
+        if not queue.curve:
+            self._without_curve.add(attempt.option.name)
+        return queue
 
     def figure(self, attempt: Attempt, criterion: Criterion) -> float:
         """Return an option's figure by a criterion of queues; the worst possible one if the queue is unstable."""
@@ -112,6 +116,11 @@ class Queues:
         if len({node.name for node in machine.nodes}) > 1:
             yield _caveat(
                 "nodes differ, but are equal in the queue: the run time of each job is that on the first of them"
+            )
+        if attempt.option.name in self._without_curve:
+            yield _caveat(
+                "mean waiting times at other loads are left out, as they take too many jobs: compare other numbers of "
+                "jobs instead"
             )
         if not mix.is_drawn and queue.load > 1:
             yield _caveat(

@@ -29,7 +29,7 @@ from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.queueing import QUEUED, Queues
 from clue.purchase.sampling import RankingSampler, SampledOption
 from clue.purchase.scenario import COSTS, Criterion, Limits, Option, Scenario, most_within
-from clue.purchase.scores import Scores
+from clue.purchase.scores import Scores, twelve_digits
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
 from clue.units import format_share
@@ -136,7 +136,11 @@ def rank_options(
         if scenario.next_amount is not None and not ranking.interrupted:
             try:
                 steps = _steps(ranking, scenario, search, scores, predictor, progress)
-                ranking = replace(ranking, answers=replace(answers, steps=steps))
+                ranking = replace(
+                    ranking,
+                    answers=replace(answers, steps=steps),
+                    warnings=(*ranking.warnings, *_about_steps(steps, scenario)),
+                )
             except KeyboardInterrupt:  # the ranking is complete, and is returned
                 warnings = (*ranking.warnings, "interrupted: the best use of more money is left out")
                 ranking = replace(ranking, warnings=warnings)
@@ -175,6 +179,12 @@ def _steps(  # noqa: PLR0917 - all results
         return None
     settled = [attempt for attempt in search.attempts if attempt.settled]
     return steps_from("" if first is None else first.option, scenario, settled, scores, predictor, progress)
+
+
+def _about_steps(steps: Steps | None, scenario: Scenario) -> Iterator[str]:
+    if steps is None:
+        lacking = f"{scenario.next_from} has no score" if scenario.next_from else "no option has a position"
+        yield f"the best use of more money is left out: {lacking}"
 
 
 def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None) -> None:
@@ -335,7 +345,7 @@ class _Report:
     def _placed(self, listed: Sequence[Attempt]) -> Iterator[Entry]:
         position, before = 0, None
         for place, attempt in enumerate(listed, start=1):
-            score = self.scores.score(attempt)
+            score = twelve_digits(self.scores.score(attempt))
             # Indistinguishable options share a position.
             position = position if score == before else place
             before = score

@@ -1,11 +1,12 @@
 """Samples of a ranking: the first options again, each time with new draws of all stated noise and of the model error.
 
 Every option runs each workload in the split chosen without noise, because a buyer decides before the noise is known. In
-a sample all options share the draws of their common parts (:mod:`clue.uncertainty`), and points are relative to the
-best of that sample. Besides the first options, those are sampled that could be among them: options whose bound,
-improved to the 10th percentile of the stated noise, reaches the worse end of the last option's interval. In dense
-rankings these may be hundreds: at most as many as there are first options are sampled in addition, and the rest is
-counted.
+a sample all options share the draws of their common parts (:mod:`clue.uncertainty`), and points and weighted sums are
+relative to the best of that sample. Options that are not listed, or miss a limit, count for these as in the ranking:
+those with the best rates and figures without noise are sampled for that. Besides the first options, those are sampled
+that could be among them: options whose bound, improved to the 10th percentile of the stated noise, reaches the worse
+end of the last option's interval. In dense rankings these may be hundreds: at most as many as there are first options
+are sampled in addition, and the rest is counted.
 
 Limits hold in every sample: an option that misses a deadline, the runs per month or the largest total cost in a sample
 is not the best in it. Uncertain prices are drawn as well, if the criterion or a limit depends on money
@@ -208,19 +209,23 @@ class RankingSampler:
 
     def _scores_of(self, attempts: Sequence[Attempt]) -> _Scores:
         """Return the scores of options in all samples."""
+        others = self._scores.leaders([each for each in self._search.attempts if each not in attempts])
+        self._search.settle(others)
+        self._simulate(others)
+        everybody = [*attempts, *others]
         found: Doubles = np.empty((len(attempts), self._sampling.samples))
         keep: Truths = np.ones(found.shape, np.bool_)
         missed = [Counter[str]() for _ in attempts]
-        uncertain = any(map(self._has_uncertain_prices, attempts))
+        uncertain = any(map(self._has_uncertain_prices, everybody))
         for sample in self._sampling.each():
             self._progress("scores of samples", sample.number, self._sampling.samples)
-            sampled = [replace(a, cells=tuple(self._in(cell, sample) for cell in a.cells)) for a in attempts]
+            sampled = [replace(a, cells=tuple(self._in(cell, sample) for cell in a.cells)) for a in everybody]
             scores = self._scores
             if uncertain:
                 sampled = [replace(each, option=drawn(each.option, sample)) for each in sampled]
                 scores = scores.with_other_options()
             scores = scores.relative_to(sampled)
-            for i, each in enumerate(sampled):
+            for i, each in enumerate(sampled[: len(attempts)]):
                 found[i, sample.number] = scores.score(each)
                 limits = {miss.limit for miss in scores.misses(each)}
                 keep[i, sample.number] = not limits

@@ -197,6 +197,25 @@ class Scores:
             for criterion, part in self.parts.items()
         }
 
+    def leaders(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Return the options with the best known rates and figures, as far as scores are relative to these."""
+        found: list[Attempt] = []
+        for w, components in enumerate(self.best if self.need_best_rates else ()):
+            known = [attempt for attempt in attempts if attempt.cells[w].settled]
+            for k in range(len(components) if known else 0):
+                rates = [attempt.cells[w].rates[k] for attempt in known]
+                found.append(known[rates.index(max(rates))])
+        within = [attempt for attempt in attempts if self.parts and not self.misses(attempt)]
+        for part in self.parts.values():
+            found += part.leaders(attempts)
+            found += sorted(within, key=part.score, reverse=part.higher_is_better)[:1]
+        return list(dict.fromkeys(found))
+
+    def lacks(self, option: Option) -> str:
+        """Return a figure that the criterion, or a part of it, needs and an option does not state, or ``""``."""
+        lacking = (self.accounts.lacks(option, criterion) for criterion in self.parts or (self.criterion,))
+        return next(filter(None, lacking), "")
+
     def score(self, attempt: Attempt) -> float:
         """Return an option's score, or a bound that it cannot beat if it is not settled."""
         if self._scenario.criterion is Criterion.WEIGHTED:

@@ -11,7 +11,7 @@ from clue.kernel import compile_program
 from clue.machine import LinkNoise, Machine, Network, NoContention, NodeNoise, Placement, Ports
 from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor
-from clue.purchase import Component, Criterion, Option, Ranking, Scenario, Workload, rank_options
+from clue.purchase import Component, Criterion, Limits, Option, Ranking, Scenario, Workload, rank_options
 from clue.purchase.costs import Stated
 from clue.trace import Trace, TraceBuilder
 from clue.uncertainty import Sampling, Spread, draw, draw_machine, sample_makespans
@@ -140,6 +140,37 @@ def test_who_misses_a_limit_in_a_sample_is_not_the_best_in_it() -> None:
         assert [entry.best for entry in ranking.entries] == pytest.approx([kept, 1 - kept])
         told = f"samples: {said}: missed by cheap in {1 - kept:.1%} of them, where these do not count as the best"
         assert told in ranking.warnings
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_samples_are_relative_to_the_best_of_all(weighted: bool) -> None:
+    """C is too dear, and the best at both jobs: in each sample A has 100 + 10 points, B 33.3 + 33.3.
+
+    Relative to A and B alone, A would have 100 + 30 points, and B 33.3 + 100.
+    """
+
+    def by_region(application: Application, ranks: int) -> Trace:
+        trace = TraceBuilder(ranks)
+        trace[0].compute(float(application.arguments[0]), str(application.trace))
+        return trace.build()
+
+    jobs = tuple(
+        Workload(name, (Component(name, Application(arguments=(seconds,), trace=name)),))
+        for name, seconds in (("one", "10"), ("two", "4"))
+    )
+    times: tuple[tuple[str, float, dict[str, float]], ...] = (
+        ("A", 1000, {"two": 10.0}), ("B", 1000, {"one": 3.0, "two": 3.0}), ("C", 3000, {})
+    )  # fmt: skip
+    options = tuple(
+        Option(name, machine(1, noise=NodeNoise(0.0, 0.001), performance_factors=factors), Money(price, "EUR"))
+        for name, price, factors in times
+    )
+    asked = Scenario("by hand", jobs, options, limits=Limits(total_cost=Money(2000, "EUR")))
+    if weighted:
+        asked = replace(asked, criterion=Criterion.WEIGHTED, weighted={Criterion.POINTS: 1.0})
+    ranking = rank_options(asked, ReplayPredictor(by_region), sampling=SAMPLING)
+    assert positions(ranking) == [("A", 1), ("B", 2), ("C", None)]
+    assert [entry.best for entry in ranking.entries] == [1.0, 0.0, None]
 
 
 def test_without_any_option_in_time_there_is_nothing_to_sample() -> None:

@@ -12,7 +12,7 @@ it is busy, and billed, all its life:
 
     u* = (F - F') / (cloud's slope - own slope)
 
-if that is not negative. Both do the same runs. If the cloud takes longer for these than the service life, several
+if that is positive. Both do the same runs. If the cloud takes longer for these than the service life, several
 copies of it are rented.
 """
 
@@ -56,7 +56,7 @@ def _between(own: Attempt, cloud: Attempt, accounts: Accounts) -> BreakEven:
         own=own.option.name,
         cloud=cloud.option.name,
         utilisation=crossing(own_fixed, own_slope, cloud_fixed, cloud_slope),
-        capacity=one.capacity,
+        capacity=accounts.capacity(own),
         own_fixed=own_fixed,
         own_busy=own_slope,
         cloud_fixed=cloud_fixed,
@@ -66,8 +66,8 @@ def _between(own: Attempt, cloud: Attempt, accounts: Accounts) -> BreakEven:
 
 
 def crossing(one: float, its_slope: float, other: float, other_slope: float) -> float | None:
-    """Return the crossover of two lines at 0 or above; ``None`` if there is none."""
+    """Return the crossover of two lines above 0; ``None`` if there is none."""
     if its_slope == other_slope:
         return None
     meeting = (one - other) / (other_slope - its_slope)
-    return meeting if meeting >= 0 else None
+    return meeting if meeting > 0 else None

@@ -17,7 +17,7 @@ from clue.progress import Progress
 from clue.purchase.attempts import Attempt, attempts_on
 from clue.purchase.limits import misses_of
 from clue.purchase.questions.answers import Step, Steps
-from clue.purchase.scenario import Built, Option, Scenario, name_of
+from clue.purchase.scenario import Built, Limits, Option, Scenario, name_of
 from clue.purchase.scores import Scores, twelve_digits
 from clue.purchase.search import Search
 from clue.units import Money, count_of
@@ -41,24 +41,28 @@ def steps_from(  # noqa: PLR0917 - where it begins, and who tells
         progress: Called with the progress.
 
     Returns:
-        ``None`` if the option cannot run the workloads.
+        ``None`` if the option cannot run the workloads, or a licence does not cover it.
 
     Raises:
-        UsageError: If the option has no price, or the amount is in another currency.
+        UsageError: If the option lacks its price or a figure that the criterion needs, or the amount is in another
+            currency.
     """
     known = {option.name: option for option in (*scenario.options, *scenario.beyond)}
     base, amount = known[scenario.next_from or first], scenario.next_amount
     assert amount is not None
-    if base.price is None:
-        raise UsageError(f"{scenario.name}: price of {base.name} must be stated to spend more on it, got none")
+    lacking = "price" if base.price is None else scores.lacks(base)
+    if base.price is None or lacking:
+        raise UsageError(f"{scenario.name}: {lacking} of {base.name} must be stated to spend more on it, got none")
     if base.price.currency != amount.currency:
         raise UsageError(
             f"{scenario.name}: additional money must be in {base.price.currency} like prices, got {amount}"
         )
+    if any(misses_of(base, Limits(), scores.accounts)):  # without a licence it has no costs
+        return None
     steps = {
         name: what
         for name, what in _steps(base, known.values(), amount.amount)
-        if not any(misses_of(known[name], scenario.limits, scores.accounts))
+        if not scores.lacks(known[name]) and not any(misses_of(known[name], scenario.limits, scores.accounts))
     }
     attempts = attempts_on([base, *(known[name] for name in steps)], scenario, predictor, progress)
     able = [attempt for attempt in attempts if attempt.cells]

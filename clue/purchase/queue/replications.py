@@ -27,8 +27,10 @@ from clue.purchase.queue.mix import WEEK, Mix, Policy
 
 #: Number of jobs of the saturated queue, and share ignored at either end, where it fills and drains.
 _SATURATED, _EDGE = 2000, 0.1
-#: Jobs and replications of a point of the curve, and largest number of given jobs for which there is a curve.
-_CURVE_JOBS, _CURVE_REPLICATIONS, _MOST_GIVEN = 5000, 6, 20_000
+#: Jobs and replications of a point of the curve, and largest numbers of given and of drawn jobs for which there is one.
+_CURVE_JOBS, _CURVE_REPLICATIONS, _MOST_GIVEN, _MOST_DRAWN = 5000, 6, 20_000, 500_000
+#: Weeks of a point of the curve after the warm-up, with office hours: at least two of them are whole.
+_CURVE_WEEKS = 3
 #: Tolerance for rounding errors of the utilisation.
 _ROUNDING = 1e-9
 #: Loads of the curve of waiting over load, as shares of the saturation load.
@@ -131,19 +133,30 @@ def simulate_queue(mix: Mix, takes: Takes, nodes: int) -> QueueOutcome:
 def with_curve(mix: Mix, queue: QueueOutcome) -> QueueOutcome:
     """Return the queue of an option with its mean waiting time at other loads: the same jobs, faster or slower.
 
-    The curve uses fewer jobs and replications; there is none for many given jobs.
+    The curve uses fewer jobs and replications; there is none for many given jobs, nor if whole weeks have very many.
     """
-    if not mix.is_drawn and queue.counted > _MOST_GIVEN:
+    jobs = _on_curve(mix, _LOADS[-1] * queue.capacity / queue.load).jobs if mix.is_drawn else queue.counted
+    if jobs > (_MOST_DRAWN if mix.is_drawn else _MOST_GIVEN):
         return queue
-    fewer = replace(mix, jobs=min(mix.jobs, _CURVE_JOBS), replications=min(mix.replications, _CURVE_REPLICATIONS))
-    numbers = range(fewer.replications if fewer.is_drawn else 1)
     curve = []
     for share in _LOADS:
         load = share * queue.capacity
+        fewer = _on_curve(mix, load / queue.load)
+        numbers = range(fewer.replications if fewer.is_drawn else 1)
         drawn = (draw_jobs(fewer, queue.takes, number, load / queue.load) for number in numbers)
         waits = [_figures(fewer, jobs, _starts(fewer, jobs, queue.nodes), queue.nodes).waiting for jobs in drawn]
         curve.append((load, float(np.mean(waits))))
     return replace(queue, curve=tuple(curve))
+
+
+def _on_curve(mix: Mix, rate: float) -> Mix:
+    """Return the mix of a point of the curve, with a factor on the rate of submissions."""
+    jobs = min(mix.jobs, _CURVE_JOBS)
+    if mix.is_drawn and mix.office_hours is not None:
+        a_week = WEEK * rate * sum(each.rate for each in mix.classes)
+        jobs = max(jobs, math.ceil(_CURVE_WEEKS * a_week / (1 - mix.warm_up)))
+    replications = max(1, min(mix.replications, _CURVE_REPLICATIONS, _CURVE_REPLICATIONS * _CURVE_JOBS // jobs))
+    return replace(mix, jobs=jobs, replications=replications)
 
 
 def _counted(mix: Mix, jobs: Jobs) -> Counted:

@@ -26,10 +26,10 @@ def rented(quantum: float = 0.0, **more: Any) -> Costs:
     return Costs(cloud=Cloud(3.60 / HOUR, quantum=quantum, **more))
 
 
-def answers(own: Costs, cloud: Costs, *workloads: Workload) -> tuple[BreakEven, ...]:
-    """Compare one node for 1,000 with two cloud nodes that run a job twice as fast: 12 s and 6 s."""
+def answers(own: Costs, cloud: Costs, *workloads: Workload, price: float = 1000) -> tuple[BreakEven, ...]:
+    """Compare one node, by default for 1,000, with two cloud nodes that run a job twice as fast: 12 s and 6 s."""
     options = (
-        Option("own", machine(1), Money(1000, "EUR"), costs=own),
+        Option("own", machine(1), Money(price, "EUR"), costs=own),
         Option("cloud", machine(2), Money(0, "EUR"), costs=cloud),
     )
     jobs = workloads or (workload(ranks=(1, 2)),)
@@ -85,12 +85,14 @@ def test_without_runs_a_month_time_is_shared_by_weight() -> None:
 
 
 def test_who_is_never_cheaper_is_said() -> None:
-    """The cloud always wins at nearly no price; the own node always wins if the cloud also pays for storage."""
+    """The cloud always wins at nearly no price; the own node if the cloud also pays for storage, or if it is free."""
     (found,) = answers(OWN, Costs(cloud=Cloud(1e-9)))
     assert (found.utilisation, found.cheaper_below) == (None, "cloud")
     assert break_even_sentence(found) == "cloud is cheaper than own however much it is used."
     (found,) = answers(OWN, rented(storage=200.0))
     assert (found.utilisation, found.cheaper_below) == (None, "own")
+    (found,) = answers(OWN, rented(), price=0)
+    assert break_even_sentence(found) == "own is cheaper than cloud however much it is used."
 
 
 def test_what_lies_out_of_reach_is_said() -> None:
@@ -113,8 +115,8 @@ def test_without_a_cloud_there_is_nothing_to_ask() -> None:
 @pytest.mark.parametrize(
     ("lines", "meeting"),
     [((10.0, 1.0, 0.0, 2.0), 10.0), ((0.0, 2.0, 10.0, 1.0), 10.0), ((1.0, 1.0, 0.0, 1.0), None),
-     ((0.0, 1.0, 10.0, 2.0), None), ((5.0, 1.0, 5.0, 2.0), 0.0)],
+     ((0.0, 1.0, 10.0, 2.0), None), ((5.0, 1.0, 5.0, 2.0), None), ((5.0, 2.0, 5.0, 1.0), None)],
 )  # fmt: skip
 def test_where_lines_meet(lines: tuple[float, float, float, float], meeting: float | None) -> None:
-    """Two lines meet at a utilisation of at least 0, or not at all."""
+    """Two lines meet at a utilisation above 0, or one of them is below at any utilisation."""
     assert crossing(*lines) == meeting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from clue.errors import UsageError
 from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Ranking, Scenario, rank_options
+from clue.purchase.costs import Costs, Licence, Number, Part, Per
 from clue.purchase.questions.answers import Steps
 from clue.report.answers.document import answer_rows
 from clue.report.answers.text import steps_sentence
@@ -151,6 +153,36 @@ def test_what_nobody_can_answer_is_refused(price: float | None, currency: str, t
     asked = scenario(option("one", 1, price), next_amount=Money(9, currency), next_from="one")
     with pytest.raises(UsageError, match=told):
         rank_options(asked, ReplayPredictor(traces))
+
+
+@pytest.mark.parametrize(
+    "by", [{"criterion": Criterion.ENERGY_PER_RUN},
+           {"criterion": Criterion.WEIGHTED, "weighted": {Criterion.ENERGY_PER_RUN: 1.0}}]
+)  # fmt: skip
+def test_steps_state_what_the_criterion_needs(by: dict[str, Any]) -> None:
+    """Beyond the budget, an option whose power is unknown is no step: it would take no energy."""
+    power = Costs((Part("node", Number(Per.NODE), busy=100.0),))
+    known, more = (replace(each, costs=power) for each in (option("a", 1, 1000), option("c", 2, 1600)))
+    asked = scenario(
+        known, option("b", 2, 1500), more, budget=Money(1200, "EUR"), next_amount=Money(600, "EUR"), **by
+    )  # fmt: skip
+    assert [step.option for step in steps_of(rank_options(asked, ReplayPredictor(traces))).steps] == ["c"]
+    with pytest.raises(UsageError, match="power of b must be stated to spend more on it, got none"):
+        rank_options(replace(asked, next_from="b"), ReplayPredictor(traces))
+
+
+def test_what_no_licence_covers_has_no_steps() -> None:
+    """The licence covers two nodes, and the money is for four: the ranking stands, and a warning says so."""
+    costs = Costs(licences=(Licence("solver", "nodes", ((2, 100.0),)),))
+    options = (option("one", 1, 1000), option("four", 4, 1500), option("two", 2, 2000))
+    asked = scenario(
+        *(replace(each, costs=costs) for each in options),
+        criterion=Criterion.TOTAL_COST, next_amount=Money(1000, "EUR"), next_from="four",
+    )  # fmt: skip
+    ranking = rank_options(asked, ReplayPredictor(traces))
+    assert [(each.option, each.position) for each in ranking.entries] == [("one", 1), ("two", 2), ("four", None)]
+    assert ranking.answers.steps is None
+    assert ranking.warnings[-1] == "the best use of more money is left out: four has no score"
 
 
 @pytest.mark.parametrize("start", ["", "2 × host plain 1 GB, slow"])

@@ -13,7 +13,7 @@ from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Entry, Option, Ranking, rank_options
 from clue.purchase.costs import Cloud, Costs, Electricity, Number, Part, Per
 from clue.purchase.outcome import OptionCost
-from clue.purchase.queue.mix import JobClass, Mix, Recorded
+from clue.purchase.queue.mix import JobClass, Mix, Policy, Recorded
 from clue.purchase.queue.replications import simulate_queue
 from clue.uncertainty import Sampling
 from clue.units import Money
@@ -142,6 +142,16 @@ def test_break_even_of_jobs() -> None:
     (found,) = ranked(*options).answers.break_even
     assert found.cloud_busy == pytest.approx(8000.0)
     assert found.utilisation == pytest.approx(600 / 8000)
+
+
+def test_break_even_may_be_more_than_the_queue_allows() -> None:
+    """First come, first served, jobs of three nodes keep four nodes busy for 3/4 of the time; 6,800 / 8,000 is more."""
+    threes = Mix((JobClass("job", "job", 0.1, ranks={3: 1.0}),), Policy.FCFS, jobs=200, replications=2)
+    options = option_with(Costs(), price=6800.0, name="own"), option_with(rented(), nodes=8, name="cloud")
+    (found,) = ranked(*options, queue=threes, workloads=(workload(ranks=(3,)),)).answers.break_even
+    assert found.utilisation == pytest.approx(0.85)
+    assert found.capacity == pytest.approx(0.75)
+    assert not found.is_within_reach
 
 
 @pytest.mark.parametrize("top", [1, None])

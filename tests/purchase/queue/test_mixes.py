@@ -256,6 +256,22 @@ def test_replications_differ_and_agree() -> None:
     assert many.errors.waiting < few.errors.waiting
 
 
+def test_a_curve_has_whole_weeks_of_office_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a load of 0.95 each weekday brings 31.92 h of work for one node between 8 and 18 h, 7.92 h too many.
+
+    Waits grow by 21.92 h within a day, and all is done at the weekend: 10.96 h + 2 · 7.92 h on average.
+    """
+    monkeypatch.setattr("clue.purchase.queue.replications._LOADS", (0.95,))
+    one = JobClass("one", "one", 13_800 / WEEK)
+    busy = mix(one, office_hours=OfficeHours(8 * HOUR, 18 * HOUR, 1.0), jobs=60_000, replications=1)
+    queue = simulate_queue(busy, [{0: Taken(1, 0.475 * WEEK / 13_800)}], 1)
+    ((load, waiting),) = with_curve(busy, queue).curve
+    assert load == pytest.approx(0.95)
+    assert waiting / HOUR == pytest.approx(26.8, rel=0.05)
+    idle = simulate_queue(busy, [{0: Taken(1, 1.0)}], 1)
+    assert with_curve(busy, idle).curve == ()
+
+
 def test_a_curve_rises_with_the_load() -> None:
     """Waits rise with the load, up to 95 % of the capacity."""
     found = with_curve(mix(jobs=1000), simulate_queue(mix(jobs=1000), TAKES, 4))

@@ -13,7 +13,7 @@ from clue.machine import Machine, NodeType, Placement
 from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Entry, Limits, Option, Ranking, Scenario, rank_options
-from clue.purchase.queue.mix import JobClass, Mix, Sharing
+from clue.purchase.queue.mix import JobClass, Mix, OfficeHours, Sharing
 from clue.purchase.scenario import Layout
 from clue.purchase.splits import Split, beside_copies
 from clue.purchase.sustained import Reference, ReferenceSystem
@@ -146,6 +146,14 @@ def test_what_a_queue_leaves_out_is_said() -> None:
     told = ranked(scenario(mixed, queue=JOBS))
     assert any("nodes differ, but are equal in the queue" in each for each in told.warnings)
     assert not any("queue" in each for each in ranked(scenario(FOUR)).warnings)
+
+
+def test_a_curve_of_very_many_jobs_is_left_out() -> None:
+    """Ten seconds between jobs are 60,480 a week, and 0.95 / 0.3 times as many at the last point: a warning says so."""
+    busy = replace(JOBS, office_hours=OfficeHours(8 * 3600, 18 * 3600, 0.8))
+    told = ranked(scenario(FOUR, queue=busy), thorough=True)
+    assert told.entries[0].queue is not None and told.entries[0].queue.curve == ()
+    assert any("mean waiting times at other loads are left out" in each for each in told.warnings)
 
 
 def test_jobs_may_run_beside_copies_of_themselves() -> None:
