@@ -44,9 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -> int:
     """Extrapolate a trace from the recordings that a pattern names; print refusals and return status 1."""
-    if Pattern(pattern).names(Path(arguments.output)):
-        raise UsageError(f"{arguments.output}: -o must not be a name that matches {pattern}, got one")
-    target = output_trace(arguments.output)
+    target = _target(Pattern(pattern), arguments)
     try:
         with progress() as tell:
             tell(f"reading {pattern}")
@@ -79,6 +77,14 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
         show(extrapolation_text(made, family, str(target)))
     say([f"wrote {path}" for path in written])
     return 0
+
+
+def _target(pattern: Pattern, arguments: argparse.Namespace) -> Path:
+    """Return the path of the trace to write, which must be no recording; create its folders."""
+    pattern.check()
+    if pattern.names(Path(arguments.output)):
+        raise UsageError(f"{arguments.output}: -o must not be a name that matches {pattern.text}, got one")
+    return output_trace(arguments.output)
 
 
 def _plot(made: Extrapolation, family: Family, arguments: argparse.Namespace) -> list[Path]:
@@ -131,6 +137,9 @@ def _program(words: Sequence[str], arguments: argparse.Namespace) -> tuple[Path,
         refuse(arguments, ["-o", "--plots"], "with --run, or a pattern", "--plan")
     pattern = Pattern(arguments.traces or f"{program.stem}-{SIZE}-{RANKS}.clue")
     pattern.check()
+    check_plots(arguments.plots)
+    if arguments.output is not None:  # checked before recordings are made, which may take hours
+        _target(pattern, arguments)
     return program, pattern
 
 

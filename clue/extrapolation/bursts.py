@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from clue.models import Distribution, Ensemble, fit
 from clue.structure import LocalSize, local_size
+from clue.trace.ops import Flag
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -235,6 +236,18 @@ class Bursts:
             yield Fitted(
                 part, "" if role is None else role.name, pool, target, float(pool.modelled(target)[0] @ counts)
             )
+
+
+def first_rows(v: Surroundings, rows: Integers, flags: Integers) -> tuple[dict[str, Integers], Integers]:
+    """Return the rows of a part that begin a call, with their surroundings: bursts before the others are empty.
+
+    Args:
+        v: Surroundings of the rows.
+        rows: Their positions.
+        flags: Flags of all rows of the program.
+    """
+    begins = (flags[rows] & int(Flag.CONTINUED)) == 0
+    return _some(v, begins), rows[begins]
 
 
 def predecessors(parts: Sequence[tuple[int, Integers]], offsets: npt.ArrayLike) -> list[Integers]:

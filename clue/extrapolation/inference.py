@@ -16,6 +16,7 @@ from clue.extrapolation.bursts import (
     Fitted,
     Integers,
     add_predecessors,
+    first_rows,
     outside_remarks,
     predecessors,
     together,
@@ -124,12 +125,13 @@ class Structure:
         return tuple(sorted(found, key=lambda each: -each.seconds))
 
     def _columns(self, size: int, ranks: int) -> tuple[Columns, tuple[str, ...]]:
-        """Return the rows at a size and a number of ranks, with caveats."""
+        """Return the rows at a size and a number of ranks, with caveats; surroundings are of rows that begin a call."""
         generator = Generator(self.program, size, ranks)
         columns = generator.make()
         self.check(generator)
         add_predecessors([(part, *each) for part, each in enumerate(columns.surroundings)], columns.offsets)
-        return columns, tuple(generator.remarks)
+        first = [first_rows(*each, columns.columns["flags"]) for each in columns.surroundings]
+        return replace(columns, surroundings=first), tuple(generator.remarks)
 
     def check(self, generator: Generator) -> None:
         """Check that a generator has a rule for every site.
@@ -215,14 +217,17 @@ def _bursts(family: Family, learner: Learner, program: structure.Structure, prog
     for done, (rules, (v, row)) in enumerate(zip(program.parts, learner.seen, strict=True)):
         progress(f"fitting bursts: {names[done]}", done, len(program.parts))
         example = v["example"]
-        peer, seconds = np.zeros(len(row), np.int64), np.zeros(len(row))
+        (peer, flags), seconds = np.zeros((2, len(row)), np.int64), np.zeros(len(row))
         for number, each in enumerate(family.recordings):
             mine = example == number
-            peer[mine] = each.typical.ops.peer[row[mine]]
+            peer[mine], flags[mine] = each.typical.ops.peer[row[mine]], each.typical.ops.flags[row[mine]]
             seconds[mine] = each.typical.bursts[row[mine]] * 1e-9
         surroundings = {name: column for name, column in v.items() if name != "example"} | {BEFORE: before[done]}
+        surroundings, first = first_rows(surroundings, np.arange(len(row)), flags)
         place = f"{names[done]} {rules.part.op} {rules.part.which}"
-        result.append(Bursts.learn(place, surroundings, peer, example, seconds, learner.blocks, names))
+        result.append(
+            Bursts.learn(place, surroundings, peer[first], example[first], seconds[first], learner.blocks, names)
+        )
     return tuple(result)
 
 

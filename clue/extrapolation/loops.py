@@ -14,7 +14,7 @@ import numpy as np
 
 from clue import structure
 from clue.errors import UsageError
-from clue.extrapolation.bursts import Bursts, Integers, add_predecessors, outside_remarks
+from clue.extrapolation.bursts import Bursts, Integers, add_predecessors, first_rows, outside_remarks
 from clue.extrapolation.inference import Structure
 from clue.kernel import LoopBursts, LoopedProgram, Pool, compile_program
 from clue.structure import Blocks, Generator, LocalSize, Stretch, Varying
@@ -139,9 +139,11 @@ class _Draws:
 
     def _drawing(self, block: int) -> Iterator[tuple[tuple[int, int], Integers, Integers]]:
         """Yield the part and role of rows of a block, their ranks, and their indices; also set their means."""
-        for part, v, rows in self.blocks.parts[block]:
+        columns = self.blocks.columns.columns
+        for part, of_part, of_rows in self.blocks.parts[block]:
+            v, rows = first_rows(of_part, of_rows, columns["flags"])
             bursts = self.all[part]
-            for role, where in bursts.by_role(v, self.blocks.columns.columns["peer"][rows]):
+            for role, where in bursts.by_role(v, columns["peer"][rows]):
                 pool, some = bursts.roles[role][1], {name: column[where] for name, column in v.items()}
                 self.mean[rows[where]] = pool.means(some)[0]
                 self.inside[rows[where]] = pool.inside(some)

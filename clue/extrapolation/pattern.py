@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -55,8 +56,9 @@ class Pattern:
         return Path(filled.replace(REPEAT, str(repeat))) if REPEAT in filled else numbered(Path(filled), repeat)
 
     def names(self, path: Path) -> bool:
-        """Tell whether a path is that of one of the recordings."""
-        return self._expression().fullmatch(str(path)) is not None
+        """Tell whether a path is that of one of the recordings; either may be relative or absolute."""
+        shape = Pattern(os.path.relpath(self.text))._expression()
+        return shape.fullmatch(os.path.relpath(path)) is not None
 
     def found(self) -> Mapping[tuple[int, int], tuple[Path, ...]]:
         """Return the existing recordings by size and ranks: for each the first, then its repeats."""

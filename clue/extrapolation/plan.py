@@ -286,7 +286,8 @@ def estimate(samples: Sequence[Sample], what: Wanted, cores: int) -> Planned:
     """Estimate the cost of a recording from that of others.
 
     Total computation is independent of the number of ranks, and ranks share the cores. Computation and data grow as a
-    power of the size: the exponent is that between the last two samples, at most four; with a single sample, three.
+    power of the size: the exponent is that between the last two samples, at most four (data: three); with a single
+    sample, three. Data are the memory beyond that of the smallest sample, so a single sample does not show any.
 
     Args:
         samples: At least one, by size.

@@ -122,7 +122,9 @@ class _Tree:
             if not _is_once(node) or node.symbol == LOOP:
                 yield from _unrolled(self._loop(node, around, names))
             elif self._flags(node) & BITS and at + 1 < len(nodes) and self._goes_on(nodes[at + 1]):
-                along.append(self._call(node, _levels(node, around), names))
+                levels = _levels(node, around)
+                yield from self._computing(node, levels)
+                along.append(self._call(node, levels, names))
             else:
                 yield from self._once(node, _levels(node, around), names, along)
                 along = []

@@ -120,7 +120,11 @@ def stretches(
         if not loops:
             found.append(Stretch(parts))
             continue
-        counts = np.maximum(structure.loops[loops[0]](v), 0)
+        try:
+            counts = np.maximum(structure.loops[loops[0]](v), 0)
+        except UndeterminedError:  # the generator refuses these parts, and says what decides
+            found.append(Stretch(parts))
+            continue
         most = int(counts.max(initial=0))
         differs = _differs(structure, parts, counts, alone) if most >= _FEW else None
         if differs is not None:

@@ -136,6 +136,9 @@ def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], mon
             f"./ring-40-8.clue: -o must not be a name that matches {PATTERN}",
         ),
         ("ring-{size}.clue -o x.clue", "ring-{size}.clue: pattern must have {size} and {ranks} once"),
+        ("{size}/ring-{size}-{ranks}.clue -o x.clue", "{size}/ring-{size}-{ranks}.clue: pattern must have {size} and"),
+        ("--run -o x-40-8.clue x.py {size}", "x-40-8.clue: -o must not be a name that matches x-{size}-{ranks}.clue"),
+        ("--run -o x.clue --plots x.py x.py {size}", "x.py: plots must go to a folder, got a file"),
         ("x.py -o x.clue", "x.py: program must follow --plan or --run, got neither"),
         ("other-{size}-{ranks}.clue -o x.clue", "other-{size}-{ranks}.clue: recordings must exist, got none"),
         ("--plan", "extrapolate must have a program after --plan or --run, got none"),
@@ -158,6 +161,15 @@ def test_bad_usage(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> 
     status, out, err = run(capsys, "extrapolate", "--size", "40", "--ranks", "8", *line.split())
     assert (status, out, len(err.splitlines())) == (2, "", 1)
     assert err.startswith(f"clue: {said}")
+
+
+def test_a_recording_is_not_replaced_by_any_of_its_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The output may be absolute and the pattern relative, or the other way round, or lead through another folder."""
+    names = [(PATTERN, f"{folder}/ring-40-8.clue"), (f"{folder}/{PATTERN}", "ring-40-8.clue")]
+    for pattern, output in (*names, (f"../{folder.name}/{PATTERN}", "ring-40-8.clue")):
+        status, out, err = run(capsys, "extrapolate", pattern, "--size", "40", "--ranks", "8", "-o", output)
+        assert (status, out) == (2, "")
+        assert err == f"clue: {output}: -o must not be a name that matches {pattern}, got one\n"
 
 
 def test_a_plan_is_shown_or_carried_out(capsys: pytest.CaptureFixture[str]) -> None:

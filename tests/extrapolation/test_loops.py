@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from random import Random
 
+import numpy as np
 import pytest
 
 from benchmarks.accuracy.extrapolate.scale import SETTINGS, Setting, stencil
 from benchmarks.speed.settings import ContentionKind, NetworkSetting, build_machine
-from clue.extrapolation import Family, InLoops, Recording, TooLongError, extrapolate, in_loops, infer, loops
+from clue.extrapolation import (
+    Family,
+    InLoops,
+    Recording,
+    RefusedError,
+    TooLongError,
+    extrapolate,
+    in_loops,
+    infer,
+    loops,
+)
 from clue.extrapolation.inference import Structure
+from clue.extrapolation.plan import Wanted
 from clue.kernel import Program, compile_program, simulate, simulate_loops
 from clue.kernel.fast.library import LOOPED
 from clue.machine import Curve, Link, Machine, Network, NoContention, NodeType
 from clue.native import NoLibraryError
-from clue.trace import Op, Trace, TraceBuilder
+from clue.trace import Flag, Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 
 try:
@@ -56,6 +68,54 @@ def shrinking(size: int, ranks: int) -> Trace:
             trace[rank].compute(1e-5)
             trace[rank].collective(Op.BCAST, 8 * (size - step), 0)
     return trace.build()
+
+
+def pivots(size: int, ranks: int, turns: bool) -> Trace:
+    """Return a trace of size steps of 10 ms, each with a lower-case bcast of a row, which is recorded as two rows."""
+    trace = TraceBuilder(ranks, "paths.py")
+    for rank in range(ranks):
+        trace[rank].at(Site((Frame("paths.py", "<module>", 3, 0, (2,)),)))
+        for step in range(size):
+            trace[rank].compute(1e-2)
+            root = step % ranks if turns else 0
+            trace[rank].collective(Op.BCAST, 8, root)
+            trace[rank].collective(Op.BCAST, 8 * size, root, flags=Flag.CONTINUED)
+    return trace.build()
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_only_the_first_row_of_a_call_has_a_burst(turns: bool) -> None:
+    """At the target, each of 40 steps on 8 ranks has 10 ms before its first row, written out and as loops."""
+    family = family_of(partial(pivots, turns=turns))
+    inferred = infer(family)
+    made = inferred.generate(40, 8).trace
+    assert made.bursts.reshape(-1, 2) == pytest.approx(np.tile([10_000_000, 0], (40 * 8, 1)), rel=1e-6)
+    found = InLoops.of(inferred, 40, 8)
+    assert [each.times for each in found.stretches] == ([1] if turns else [1, 39])
+    bursts = found.make().bursts
+    assert bursts.mean.reshape(-1, 2) == pytest.approx(np.tile([1e-2, 0], (len(bursts.mean) // 2, 1)), rel=1e-6)
+    machine = build_machine(NetworkSetting(), 8)
+    assert simulate_loops(in_loops(family, found), machine).ranks == simulate(made, machine, engine="fast").ranks
+
+
+def tenths(size: int, ranks: int) -> Trace:
+    """Return a trace with a barrier in each of size // 10 iterations."""
+    trace = TraceBuilder(ranks, "tenths.py")
+    for rank in range(ranks):
+        trace[rank].at(Site((Frame("tenths.py", "<module>", 3, 0, (2,)),)))
+        for _ in range(size // 10):
+            trace[rank].collective(Op.BARRIER)
+    return trace.build()
+
+
+def test_an_undetermined_number_of_iterations_is_refused() -> None:
+    """At 1005, the number of iterations is n / 10 rounded in an unknown way; 202 is the first even size that tells."""
+    family = family_of(tenths, (200, 400, 800))
+    with pytest.raises(
+        RefusedError, match=r"site tenths\.py:3 Barrier must be .* at size 1005 on 4 ranks, got"
+    ) as told:
+        extrapolate(family, size=1005, ranks=4)
+    assert told.value.record == (Wanted(202, 2),)
 
 
 @pytest.mark.long

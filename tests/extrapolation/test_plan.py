@@ -94,7 +94,10 @@ def test_times_and_memory_grow_as_the_samples_did() -> None:
 
 
 def test_a_single_sample_is_taken_for_steep() -> None:
-    """With one sample, work is assumed to grow with the third power of the size, which rarely underestimates it."""
+    """With one sample, work is assumed to grow with the third power of the size, which rarely underestimates it.
+
+    One sample does not tell data from what an empty rank needs, so memory does not grow.
+    """
     assert estimate([Sample(100, 4, 1.0, 0.0, 10.0)], Wanted(200, 4), 2) == Planned(200, 4, 4.0, 40.0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from clue.skeleton import construct
 from clue.skeleton.c import c_program
 from clue.skeleton.python import python_program
+from clue.skeleton.statements import AlongBits, Compute, Loop, Sum
 from clue.skeleton.tree import statements_of
-from clue.trace import Op, Trace, TraceBuilder
+from clue.trace import Flag, Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
 from tests.skeleton.running import about, compiled, document_of, mpicc, ran, written
 from tests.steady.programs import looped
@@ -157,6 +160,25 @@ def test_bursts_of_a_program_are_those_of_its_trace() -> None:
         done = [place.bursts[rank][i % len(place.bursts[rank])] for i in range(100)]
         assert len(place.bursts[rank]) == 37  # the pattern repeats after 37 bursts
         assert sum(done) == pytest.approx(sum(1000 * (i * i % 37 + rank) for i in range(100)), rel=1e-12)
+
+
+def test_computation_before_messages_along_bits_is_kept() -> None:
+    """A tenth of 200 × (10 ms, a lower-case reduce, recorded as two messages) is 20 × 10 ms on each of two ranks."""
+    built = TraceBuilder(2, "app.py")
+    for rank, own in enumerate(built):
+        for _ in range(200):
+            own.compute(1e-2)
+            for nbytes, again in ((8, Flag(0)), (15, Flag.CONTINUED)):
+                op, sent = (Op.SEND, nbytes) if rank else (Op.RECV, 0)
+                own.add(op, peer=1 - rank, nbytes=sent, flags=Flag.PICKLED | again, call="reduce")
+    trace = construct(built.build(), scale=10).trace
+    statements = statements_of(trace)
+    (loop,) = statements.body
+    assert isinstance(loop, Loop)
+    assert (loop.times, [type(each) for each in loop.body]) == (Sum(20), [Compute, AlongBits])
+    assert [each.bursts for each in statements.places] == [{0: (1e7,), 1: (1e7,)}]
+    assert re.search(r"compute\(burst\[0\]\).*\n +along_bits\(", python_program(statements, about(trace)))
+    assert re.search(r"compute\(0\);.*\n +along_bits\(", c_program(statements, about(trace)))
 
 
 def test_two_calls_that_differ_are_no_loop() -> None:
