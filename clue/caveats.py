@@ -1,4 +1,4 @@
-"""Caveats: what a reader must know beside the figures, stated once for all simulations that they hold for.
+"""Caveats: what a reader must know besides the figures, stated once for all simulations that they hold for.
 
 A simulation has caveats about its machine, its program and its engine. A comparison makes hundreds of simulations,
 whose caveats are the same for several options and workloads, or differ only in figures: :func:`gathered` merges these

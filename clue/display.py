@@ -92,7 +92,7 @@ def data_frame(columns: Mapping[str, object]) -> pandas.DataFrame:
     try:
         import pandas  # noqa: PLC0415 - an extra, and half a second
     except ImportError:
-        raise UsageError('to_pandas must have pandas, which is not installed: pip install "clue[pandas]"') from None
+        raise UsageError('to_pandas needs pandas, which is not installed: pip install "clue[pandas]"') from None
     return pandas.DataFrame(dict(columns))
 
 

@@ -55,7 +55,7 @@ class UsageError(ClueError):
 
 @contextmanager
 def written_at(place: str) -> Iterator[None]:
-    """Begin errors of usage with the place in a file that asks for what is refused; with nothing if it is unknown."""
+    """Prefix usage errors with the place in a file that caused them; add nothing if the place is unknown."""
     try:
         yield
     except UsageError as error:
@@ -65,10 +65,10 @@ def written_at(place: str) -> Iterator[None]:
 
 
 def no_such_program(word: str) -> UsageError:
-    """Return the error that a command line names no program: perhaps the interpreter, which other launchers need."""
+    """Return the error for a command line that names no program, perhaps the interpreter, as for other launchers."""
     interpreter = word.rpartition("/")[2].startswith("python")
     return UsageError(
-        f"{word}: program must be a script of Python, got its interpreter, which is started anyway: leave it out"
+        f"{word}: program must be a Python script, got the interpreter, which is started anyway: leave it out"
         if interpreter
         else f"{word}: program must exist, got no such file"
     )

@@ -73,7 +73,7 @@ def parse(content: bytes, place: object) -> Any:
     except UnicodeDecodeError as error:
         raise TraceError(f"{place}: file must be UTF-8 text, got another byte at {error.start}") from None
     except RecursionError:
-        raise TraceError(f"{place}: file must be nested as its form is, got far more levels") from None
+        raise TraceError(f"{place}: file must not be nested deeper than its format, got far more levels") from None
     except ValueError as error:
         raise TraceError(f"{place}: file must be JSON, got {error}") from None
 
@@ -129,7 +129,7 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(text: str) -> None:
-    raise ValueError(f"{text}, which is no number of JSON")
+    raise ValueError(f"{text}, which is not a JSON number")
 
 
 def _integral(text: str) -> int:

@@ -224,7 +224,7 @@ def _members(listed: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     possible = [f"{name}.npy" for name in ("site", *BESIDE)]
     for name in names:
         if name not in (*expected, *possible):
-            raise ValueError(f"a member {name[:_SHOWN]!a}, which is no part of a trace")
+            raise ValueError(f"a member {name[:_SHOWN]!a}, which is not part of a trace")
     for name in (*expected, *possible):
         if names.count(name) > 1 or (name in expected and name not in names):
             raise ValueError(f"{names.count(name)} members {name}")
@@ -232,7 +232,7 @@ def _members(listed: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         _check_member(member)
     together = sum(member.file_size for member in listed)
     if together > LARGEST_ARCHIVE:
-        raise ValueError(f"{format_size(together)} where {format_size(LARGEST_ARCHIVE)} are the most that is unpacked")
+        raise ValueError(f"{format_size(together)}, but clue unpacks at most {format_size(LARGEST_ARCHIVE)}")
     return {member.filename: member for member in listed}
 
 

@@ -123,7 +123,7 @@ def _beside(before: Scatter, weight: float, found: Scatter) -> Scatter:
 def as_yaml(error: ModelError) -> str:
     """Return a model error's file."""
     lines = [
-        "# What predictions were off by where they were validated: clue simulate --samples takes intervals from here.",
+        "# Errors of predictions in validated cases: clue simulate --samples takes its intervals from here.",
         "# Deviations are those of the logarithm of measured / predicted; degrees of freedom say how sure they are.",
         f"source: {json.dumps(error.source, ensure_ascii=False)}",
         f"date: {json.dumps(error.date)}",

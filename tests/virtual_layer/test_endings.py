@@ -208,7 +208,7 @@ def test_missing_program(tmp_path: Path) -> None:
     """A missing program, an interpreter as program, no ranks and a missing mpiexec are errors that say so."""
     with pytest.raises(UsageError, match=r"nowhere\.py: program must exist, got no such file"):
         record(tmp_path / "nowhere.py", [], 2, tmp_path / "x.clue")
-    with pytest.raises(UsageError, match="python3: program must be a script of Python, got its interpreter"):
+    with pytest.raises(UsageError, match="python3: program must be a Python script, got the interpreter"):
         record(Path("python3"), ["nowhere.py"], 2, tmp_path / "x.clue")
     script = tmp_path / "here.py"
     script.write_text("")
