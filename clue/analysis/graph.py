@@ -8,7 +8,7 @@ from functools import cached_property
 
 from clue.composition import ComposedModel, SiteTimes
 from clue.models import Features, Forecast, Spent, Time, spent
-from clue.models.parts import doubts, forecast_of, misfit
+from clue.models.parts import Fitted, doubts, misfit
 from clue.models.terms import RANKS, SIZE
 from clue.structure import Graph, Kind, Node
 
@@ -29,6 +29,7 @@ class GraphProfile:
         measure: Meaning of these times, in words.
         composition: The model, if there are several recordings.
         target: The size and number of ranks to predict.
+        node_ranks: Number of ranks up to which all share one node of the machine; 0: unknown.
     """
 
     name: str
@@ -39,6 +40,7 @@ class GraphProfile:
     measure: str
     composition: ComposedModel | None = None
     target: tuple[int, int] | None = None
+    node_ranks: int = 0
 
     @cached_property
     def seconds(self) -> Mapping[Node, float]:
@@ -89,7 +91,7 @@ class GraphProfile:
         """Forecast for the target, if there are a model and a target."""
         if self.composition is None or self.target is None:
             return None
-        return forecast_of(self.composition.time, *self.target)
+        return Fitted(self.composition.time, self.composition.runs, self.node_ranks).predict(*self.target)
 
     @property
     def _at(self) -> Features:

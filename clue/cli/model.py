@@ -175,6 +175,11 @@ def _best(arguments: argparse.Namespace) -> int:
     unknown = [kind for kind in available if kind not in model.cluster.kinds]
     outside = model.cluster.outside(arguments.size, found.best.uses)
     warnings = [f"{machine.name}: no models of {', '.join(unknown)}: left out"] if unknown else []
+    if found.best.loss is None:
+        warnings.append(
+            f"{arguments.model}: the best times are predicted to be 0 s, so that nothing tells how much longer others "
+            "take: fit without --plain, or to runs of about this size"
+        )
     if replays is not None and replays.sharing:
         warnings.append(
             f"{machine.name}: replays let processes share all processors of a node, not one each "

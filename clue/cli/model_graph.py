@@ -70,8 +70,8 @@ def _keep(profile: GraphProfile, target: Path, arguments: argparse.Namespace) ->
     assert profile.composition is not None, "a pattern requests it"
     today, machine = datetime.date.today().isoformat(), load_machine(arguments.machine)
     how, runs = arguments.fit or "plausible", profile.composition.runs
-    node_ranks = machine.nodes[0].processors
-    model = ProgramModel(target.stem, how, machine.name, profile.name, today, runs, description_of(machine), node_ranks)
+    described, node_ranks = description_of(machine), profile.node_ranks
+    model = ProgramModel(target.stem, how, machine.name, profile.name, today, runs, described, node_ranks)
     write_texts({target: program_model_yaml(model)})
     say([f"wrote {target}"])
 
@@ -107,7 +107,8 @@ def _of_family(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
     shown = examples[largest]
     said = f"size {shown.size:,} on {count_of(shown.ranks)}, {measure}"
     target = None if arguments.size is None else (arguments.size, arguments.ranks)
-    return GraphProfile(family.name, graph, largest, shown.ranks, times[largest], said, composition, target)
+    node_ranks = load_machine(arguments.machine).nodes[0].processors
+    return GraphProfile(family.name, graph, largest, shown.ranks, times[largest], said, composition, target, node_ranks)
 
 
 def _times(

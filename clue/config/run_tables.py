@@ -116,7 +116,12 @@ def _parts(reading: Reading, path: Path, row: RowForm, measured: float) -> dict[
 
 def _uses(reading: Reading, path: Path, row: RowForm) -> dict[str, Use] | None:
     """Return the processors that a row's runs used."""
-    kinds = (row.processor or row.machine or ANY).split(AND)
+    column = "processor" if row.processor else "machine"
+    text = row.processor or row.machine or ANY
+    kinds = text.split(AND)
+    if len(set(kinds)) < len(kinds):
+        reading.fault((*path, column), f"must name each kind of processor once, got {format_value(text)}")
+        return None
     processes = _counts(reading, (*path, "processes"), row.processes, kinds)
     processors = _counts(reading, (*path, "processors"), row.processors, kinds)
     if processes is None or (row.processors is not None and processors is None):

@@ -104,7 +104,8 @@ class Figures:
     def all(self, prefix: str) -> dict[str, Figure]:
         """Return figures whose names begin with a prefix, of any age."""
         kept = {name: Figure(value, measured) for name, (value, measured) in self.store.noted(prefix).items()}
-        return kept | {name: figure for name, figure in self._known.items() if name.startswith(prefix)}
+        # A copy, as another thread may add a figure meanwhile.
+        return kept | {name: figure for name, figure in self._known.copy().items() if name.startswith(prefix)}
 
     def _kept(self, name: str) -> Figure | None:
         found = self.store.noted(name).get(name)

@@ -234,7 +234,22 @@ class Forecaster:
             warnings.update({stale: None} if stale else {})
             return found
 
-        return forecast_sequence(plan, seconds, between), list(warnings)
+        return forecast_sequence(self._one_name_each(plan), seconds, between), list(warnings)
+
+    def _one_name_each(self, plan: Plan) -> Plan:
+        """Return a sequence in which each host has one name, the first by which the sequence calls it.
+
+        A host under two names would compute two operations at a time.
+        """
+        names: dict[str, str] = {}
+
+        def one(host: str) -> str:
+            return names.setdefault(self.named(host), host)
+
+        data = {name: replace(each, host=one(each.host)) for name, each in plan.data.items()}
+        steps = tuple(replace(step, host=None if step.host is None else one(step.host)) for step in plan.steps)
+        results = {name: one(host) for name, host in plan.results.items()}
+        return Plan(data, steps, results, tuple(dict.fromkeys(map(one, plan.hosts))))
 
     def links(self) -> dict[tuple[str, str], Figure]:
         """Return all known links, of any age."""

@@ -171,7 +171,8 @@ def _segment(cut: Cut | None, sizes: Sequence[int]) -> int:
 
 def _fit(parameters: tuple[str, ...], terms: Sequence[str], points: Sequence[Point]) -> Ensemble:
     weights = [float(point.runs) for point in points]
-    return fit(_features(parameters, points), [point.seconds for point in points], terms, weights)
+    # All sizes are those of one call, also where a parameter is called n.
+    return fit(_features(parameters, points), [point.seconds for point in points], terms, weights, of_run=())
 
 
 def _features(parameters: tuple[str, ...], points: Sequence[Point]) -> dict[str, Floats]:

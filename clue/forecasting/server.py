@@ -55,6 +55,7 @@ class Server(ThreadingHTTPServer):
         self.forecaster, self.token, self.peers, self.log = forecaster, token, tuple(peers), log
         # Measuring links takes seconds; meanwhile others must get the availability.
         self._looking, self._measuring = threading.Lock(), threading.Lock()
+        self._measurer: threading.Thread | None = None
         self._seen: tuple[float, object] | None = None
         try:
             super().__init__((address, port), _Handler)
@@ -77,17 +78,29 @@ class Server(ThreadingHTTPServer):
             return {"available": self._seen[1], "age": time.monotonic() - self._seen[0]}
 
     def links(self) -> dict[str, object]:
-        """Return the links of this host; those to its peers are measured again if they are too old."""
+        """Return the links of this host; those to its peers are measured again if they are too old.
+
+        A peer that is off takes all of this host's patience, and whoever asks may have no more. So after half of it the
+        links are returned that are known; the measurement goes on for the next answer.
+        """
         with self._measuring:
-            for peer in self.peers:
-                try:
-                    self.forecaster.measure_link(peer)
-                except ForecastError as error:
-                    self.log(str(error))
-            found = self.forecaster.links()
+            if self._measurer is None or not self._measurer.is_alive():
+                self._measurer = threading.Thread(target=self._measure_links, name="links", daemon=True)
+                self._measurer.start()
+            measurer = self._measurer
+        measurer.join(self.forecaster.patience / 2)
+        found = self.forecaster.links()
         now = time.time()
         told = [{"between": ends, "age": now - figure.measured, **figure.value} for ends, figure in found.items()]
         return {"host": self.forecaster.host, "links": told}
+
+    def _measure_links(self) -> None:
+        """Measure the links to the peers one after the other, as they share this host's own."""
+        for peer in self.peers:
+            try:
+                self.forecaster.measure_link(peer)
+            except ClueError as error:
+                self.log(str(error))
 
     def routine(self, name: str) -> dict[str, object] | None:
         """Return the measurement of a routine on this host."""

@@ -109,16 +109,24 @@ def fit_cluster(
         adjusted: Kind whose number of processes selects the adjustment; ``""``: none.
 
     Raises:
-        ModelError: If there are too few runs to fit, or a named kind was not measured.
+        ModelError: If there are too few runs to fit, a named kind was not measured, or there is a factor of
+            communication that was not measured.
     """
     if not runs:
         raise ModelError("runs: at least one must be given, got none")
     alone = [run for run in runs if len(run.uses) == 1]
+    if not alone:
+        raise ModelError("runs: at least one must be on one kind of processor, got none")
     parts = _parts(alone)
     kinds: dict[str, list[Bin]] = {kind: [] for run in runs for kind in run.uses}
-    for name in (*(compositions or {}), *(each.source for each in (compositions or {}).values()), adjusted):
+    sources = [each.source for each in (compositions or {}).values()]
+    for name in (*(compositions or {}), *sources, *(memory or {}), adjusted):
         if name and name not in kinds:
             raise ModelError(f"kind must be one that was measured ({', '.join(kinds)}), got {name}")
+    # A factor of computation has other uses: it scales regions, and the command states it as that of the whole, too.
+    if COMMUNICATE not in parts and any(COMMUNICATE in each.factors for each in (compositions or {}).values()):
+        got = f"one of {COMMUNICATE}"
+        raise ModelError(f"composition: factors must be of parts that all runs have ({', '.join(parts)}), got {got}")
     limits = dict(memory or {}) if footprint is not None else {}
     faults = []
     points = _Points.of(alone, list(kinds), parts, footprint, limits)
@@ -404,11 +412,11 @@ def _factor(part: str, own: Sequence[Bin], of: Sequence[Bin], composition: Compo
     stated = composition.factors.get(part, composition.factors.get(COMPUTE) if part.startswith(REGION) else None)
     if stated is not None:
         return stated
-    alone = {each.processes: each.parts[part] for each in of if each.ranks == each.processes}
+    alone = {(each.processes, each.is_beyond): each.parts[part] for each in of if each.ranks == each.processes}
     ratios = []
     for each in own:
-        if each.ranks == each.processes and each.processes in alone:
-            mine, theirs = each.parts[part], alone[each.processes]
+        if each.ranks == each.processes and (each.processes, each.is_beyond) in alone:
+            mine, theirs = each.parts[part], alone[each.processes, each.is_beyond]
             size = mine.domain[SIZE][1]
             if (there := theirs(size, each.processes)) > 0:
                 ratios.append(mine(size, each.processes) / there)

@@ -112,8 +112,8 @@ class Loop(Composed):
         return {"count": self.count, "body": self.body}
 
     def predict(self, features: Features) -> Interval:
-        """Return the products."""
-        return _combined(np.prod, [self.count.predict(features), self.body.predict(features)])
+        """Return the products; what takes no time takes none, however often it is repeated."""
+        return _combined(_product, [self.count.predict(features), self.body.predict(features)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,6 +163,12 @@ class Among(Composed):
 
     def __str__(self) -> str:
         return f"{self.time} with {RANKS} - {self.others} for {RANKS}"
+
+
+def _product(factors: Floats, axis: int) -> Floats:
+    """Return the product over an axis: 0 where any factor is, even if another is infinite."""
+    none = (factors == 0).any(axis)
+    return np.where(none, 0.0, np.where(none, 1.0, factors).prod(axis))
 
 
 def _combined(how: Callable[..., Floats], parts: list[Interval]) -> Interval:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -14,8 +14,8 @@ from clue.errors import ModelError
 from clue.models.formulas import PLAUSIBLE, Formula, formulas
 from clue.models.lines import Lines, lines
 from clue.models.points import Points, checked
-from clue.models.terms import Features, Floats, Term, terms_for
-from clue.models.trials import Estimate, Flags, Trials
+from clue.models.terms import RANKS, SIZE, Features, Floats, Term, terms_for
+from clue.models.trials import WRONG, Estimate, Flags, Trials
 
 #: Nominal coverage of an interval.
 LEVEL = 0.8
@@ -61,10 +61,10 @@ class Ensemble:
     def predict(self, features: Features) -> tuple[Floats, Floats, Floats]:
         """Return the mean prediction of the members, and the ends of an interval meant to contain 80 % of true times.
 
-        The mean is that of the members' logarithms. Its variance is the variance between members plus the mean of their
-        own variances: of the errors at points left out, of the coefficients, and more for each doubling of a size
-        beyond the measured range. A single point gives only its own time: elsewhere the mean is that time, and the
-        interval goes from 0 to infinity.
+        The mean is that of the members' logarithms; one that says 0 counts as a hundredth of the least of the others.
+        Its variance is the variance between members plus the mean of their own variances: of the errors at points left
+        out, of the coefficients, and more for each doubling of a size beyond the measured range. A single point gives
+        only its own time: elsewhere the mean is that time, and the interval goes from 0 to infinity.
 
         Args:
             features: By name, shape (samples,). All fitted features are required, others are ignored.
@@ -77,11 +77,15 @@ class Ensemble:
         """
         given, samples = self._given(features)
         estimates, weights = self._asked(given, samples)
-        logs = np.log(np.maximum([each.seconds for each in estimates], 1e-300))
+        seconds = np.array([each.seconds for each in estimates])
+        least = np.min(seconds, axis=0, where=seconds > 0, initial=math.inf)
+        # 0 has no logarithm, and any small number in its place would decide, however implausible the member is. So it
+        # counts as in cross-validation, where errors are capped at this factor.
+        logs = np.log(np.where(seconds > 0, seconds, np.where(least < math.inf, least, 1.0) / WRONG))
         mean = (weights * logs).sum(axis=0)
         variance = (weights * ((logs - mean) ** 2 + [each.variance for each in estimates])).sum(axis=0)
         reach = np.where(self._known(given, samples), TAIL * np.sqrt(variance), math.inf)
-        middle = np.where(np.any([each.seconds > 0 for each in estimates], axis=0), np.exp(mean), 0.0)
+        middle = np.where(least < math.inf, np.exp(mean), 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             return middle, middle * np.exp(-reach), np.where(reach < math.inf, middle * np.exp(reach), math.inf)
 
@@ -126,6 +130,7 @@ def fit(
     seconds: npt.ArrayLike,
     terms: Sequence[Term | str] | None = None,
     weights: npt.ArrayLike | None = None,
+    of_run: Collection[str] = (SIZE, RANKS),
 ) -> Ensemble:
     """Return the plausible models of measured times.
 
@@ -133,10 +138,12 @@ def fit(
     along every size. Each model is judged by cross-validation. Repeats at one point count by their median.
 
     Args:
-        features: By name, shape (samples,): ``n`` and ``P`` are the size and the ranks of the run, others local sizes.
+        features: By name, shape (samples,).
         seconds: Measured times, shape (samples,): preferably one for each recording, the mean of its bursts.
         terms: Terms that times may consist of; by default those of :func:`terms_for`.
         weights: Number of measurements that each sample represents, shape (samples,).
+        of_run: Features that are sizes of the run, by default its size and its ranks. Others are local sizes, and terms
+            in these are more plausible where there are both.
 
     Raises:
         ModelError: There are no samples or terms, lengths differ, a term needs a feature that is not given, or values
@@ -148,7 +155,7 @@ def fit(
     chosen = terms_for(features) if terms is None else [Term.parse(t) if isinstance(t, str) else t for t in terms]
     if not chosen:
         raise ModelError("terms: at least one must be given, got none")
-    trials = Trials.of(points)
+    trials = Trials.of(points, of_run)
     distinct = _distinct(points, chosen)
     sums = formulas(trials, distinct)
     through = lines(trials, distinct, min(each.overall for each, _ in sums))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -166,13 +166,6 @@ def misfit(off: Sequence[float]) -> list[str]:
     ]
 
 
-def forecast_of(time: Time, size: float, ranks: float) -> Forecast:
-    """Return the forecast of a time for a size and a number of ranks."""
-    at = {SIZE: [float(size)], RANKS: [float(ranks)]}
-    middle, low, high = (float(each[0]) for each in time.predict(at))
-    return Forecast(middle, low, high, bool(time.inside(at)[0]), "")
-
-
 @dataclass(frozen=True, eq=False)
 class ProgramModel:
     """The model of a program on a machine, as it is stored: the times of its parts, which are fitted on demand.
@@ -218,8 +211,40 @@ class ProgramModel:
         Raises:
             ModelError: A part cannot be fitted or predicted.
         """
-        found = forecast_of(self.time, size, ranks)
-        return replace(found, inside=found.inside and not self.outside(size, ranks))
+        return self._fitted.predict(size, ranks)
+
+    def outside(self, size: float, ranks: int) -> tuple[str, ...]:
+        """Return a line for each way in which size and ranks lie outside the fitted range; none: they are inside."""
+        return self._fitted.outside(size, ranks)
+
+    @property
+    def _fitted(self) -> Fitted:
+        return Fitted(self.time, self.runs, self.node_ranks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """The time of a program, with the runs that it was fitted to.
+
+    Attributes:
+        time: The time.
+        runs: The runs.
+        node_ranks: As of :class:`ProgramModel`.
+    """
+
+    time: Time
+    runs: Runs
+    node_ranks: int = 0
+
+    def predict(self, size: float, ranks: int) -> Forecast:
+        """Predict the time on a number of ranks.
+
+        Raises:
+            ModelError: A part cannot be predicted.
+        """
+        at = {SIZE: [float(size)], RANKS: [float(ranks)]}
+        middle, low, high = (float(each[0]) for each in self.time.predict(at))
+        return Forecast(middle, low, high, not self.outside(size, ranks), "")
 
     def outside(self, size: float, ranks: int) -> tuple[str, ...]:
         """Return a line for each way in which size and ranks lie outside the fitted range; none: they are inside."""

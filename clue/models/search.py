@@ -17,7 +17,7 @@ from itertools import islice, product
 import numpy as np
 
 from clue.errors import ModelError
-from clue.models.cluster import ClusterModel, Configuration, Forecast, Told, Use, forecast, ranks_of
+from clue.models.cluster import Adjustment, ClusterModel, Configuration, Forecast, Told, Use, forecast, ranks_of
 
 #: Maximum number of configurations for an exhaustive search.
 EXHAUSTIVE = 2000
@@ -30,12 +30,12 @@ class Candidate:
     Attributes:
         uses: Processors used.
         forecast: Predicted time of a run there.
-        loss: Excess over the best time, as a share.
+        loss: Excess over the best time, as a share; ``None``: the best time is predicted to be 0.
     """
 
     uses: Configuration
     forecast: Forecast
-    loss: float
+    loss: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def best(
     found.sort(key=lambda each: (each[0].seconds, sum(use.processors for use in each[1].values()), ranks_of(each[1])))
     least = found[0][0].seconds
     candidates = tuple(
-        Candidate(uses, said, said.seconds / least - 1 if least > 0 else 0.0) for said, uses in found[:keep]
+        Candidate(uses, said, said.seconds / least - 1 if least > 0 else None) for said, uses in found[:keep]
     )
     return Found(candidates, total, whole)
 
@@ -143,15 +143,15 @@ def _cases(
     told = {kind: {each: model.told(kind, each, size, ranks) for each in allowed[kind]} for kind in counts}
     key = model.adjusted
     if key not in counts or not model.adjustments:
-        return [_Case(told, counts, "")]
-    cases = [_Case({kind: told[kind] for kind in counts if kind != key}, counts, "")]
-    for each in allowed[key]:
-        by = model.adjustment(each)
-        only = {kind: of if kind != key else {each: of[each]} for kind, of in told.items()}
-        cases.append(
-            _Case({kind: {m: t.adjusted(by) for m, t in of.items()} for kind, of in only.items()}, counts, key)
-        )
-    return cases
+        return [_adjusted(told, model.adjustment(0), counts, "")]
+    others = {kind: of for kind, of in told.items() if kind != key}
+    beside = [({**told, key: {each: told[key][each]}}, model.adjustment(each)) for each in allowed[key]]
+    return [_adjusted(others, model.adjustment(0), counts, ""), *(_adjusted(*each, counts, key) for each in beside)]
+
+
+def _adjusted(told: Mapping[str, Mapping[int, Told]], by: Adjustment, counts: Mapping[str, int], must: str) -> _Case:
+    """Return a case whose predictions are adjusted as :meth:`ClusterModel.predict` does, so that none is below 0."""
+    return _Case({kind: {m: each.adjusted(by) for m, each in of.items()} for kind, of in told.items()}, counts, must)
 
 
 def _all(case: _Case) -> Iterator[tuple[Forecast, Configuration]]:

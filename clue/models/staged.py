@@ -62,12 +62,14 @@ class Staged:
     def predict(self, features: Features) -> tuple[Floats, Floats, Floats]:
         """Return the seconds and an interval of the leave-one-out error on either side; each of shape (samples,).
 
+        The low end is not below 0, unless the seconds are.
+
         Raises:
             ModelError: As :meth:`seconds`.
         """
         middle = self.seconds(features)
         reach = np.where(middle == 0, 0.0, np.abs(middle) * (self.deviation if middle.any() else 0.0))
-        return middle, middle - reach, middle + reach
+        return middle, np.maximum(middle - reach, np.minimum(middle, 0.0)), middle + reach
 
     def inside(self, features: Features) -> Flags:
         """Return where features lie within their measured ranges, shape (samples,)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,13 +58,15 @@ class Trials:
     Attributes:
         points: All points.
         left_out: Points left out of each trial, never all; shape (trials, points).
+        of_run: Features that are sizes of the run; others are local sizes.
     """
 
     points: Points
     left_out: Flags
+    of_run: Collection[str] = (SIZE, RANKS)
 
     @classmethod
-    def of(cls, points: Points) -> Trials:
+    def of(cls, points: Points, of_run: Collection[str] = (SIZE, RANKS)) -> Trials:
         """Return the trials of points."""
         out: dict[bytes, Flags] = {}
         for values in points.features.values():
@@ -74,7 +76,7 @@ class Trials:
             for left in [part == i for i in range(parts)] + [part >= i for i in range((parts + 1) // 2, parts)]:
                 if not left.all():
                     out.setdefault(left.tobytes(), left)
-        return cls(points, np.array(list(out.values()), bool).reshape(len(out), len(points)))
+        return cls(points, np.array(list(out.values()), bool).reshape(len(out), len(points)), of_run)
 
     @property
     def noise(self) -> float:
@@ -114,8 +116,8 @@ class Trials:
 
     def prior(self, term: Term) -> float:
         """Return the logarithm of the prior of a term."""
-        local = self.points.features.keys() - {SIZE, RANKS}
-        return -math.log(PREFERENCE) if local and term.features & {SIZE, RANKS} else 0.0
+        local = self.points.features.keys() - set(self.of_run)
+        return -math.log(PREFERENCE) if local and term.features & set(self.of_run) else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -152,6 +152,25 @@ def test_ranks_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["best"]["processors"] == {"any": 5}
 
 
+def test_times_of_0_have_no_losses(capsys: pytest.CaptureFixture[str]) -> None:
+    """(n - 10)^3 + 1 s by a plain cubic is below 0 at n = 5: 0 s, with a warning, and no loss for the others."""
+    rows = [
+        f"{kind},{n},{(n - 10) ** 3 * slower + 1}" for kind, slower in (("fast", 1), ("slow", 0)) for n in range(10, 18)
+    ]
+    Path("t.csv").write_text("processor,size,measured\n" + "\n".join(rows) + "\n")
+    assert run(capsys, "model fit t.csv -o t.yaml --plain")[0] == 0
+    line = "model best t.yaml --machine box.yaml --size 5"
+    found = document(capsys, line)
+    assert [(each["processors"], each["loss"]) for each in found["candidates"]] == [
+        ({"fast": 1}, None),
+        ({"slow": 1}, None),
+    ]
+    assert [each["seconds"] for each in found["candidates"]] == pytest.approx([0, 1])
+    _, out, err = run(capsys, line)
+    assert "t.yaml: the best times are predicted to be 0 s, so that nothing tells how much longer others take" in err
+    assert "0.0 %" not in out
+
+
 def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str]) -> None:
     """Fits draw no random numbers, so a repeated fit writes an identical file."""
     run(capsys, FIT)
@@ -177,6 +196,9 @@ def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str])
         ("model fit runs.csv -o m.yaml --adjust fast",
          "runs.csv: fast: runs on several kinds of processors must be measured to adjust by, got none"),
         ("model fit runs.csv -o m.yaml --limit slow=1GB --memory x", '--memory must be bytes and a term in n and P'),
+        ("model fit both.csv -o m.yaml", "both.csv: runs: at least one must be on one kind of processor, got none"),
+        ("model fit whole.csv -o m.yaml --compose fast=slow:0.25:1",
+         "whole.csv: composition: factors must be of parts that all runs have (time), got one of communicate"),
         ("model predict hpl.yaml --size 9", "--use must state which processors to use (slow, fast), got none"),
         ("model predict hpl.yaml --size 9 --use gpu=1", "processors must be of a kind that was fitted (slow, fast)"),
         ("model predict hpl.yaml --size 9 --use slow=1 --use slow=2", "--use must be a kind of processor, once"),
@@ -200,6 +222,9 @@ def test_bad_input(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> 
     Path("equal.csv").write_text("size,measured\n100,1\n100,2\n100,3\n100,4\n")
     Path("negative.csv").write_text("size,measured\n100,-1\n")
     Path("nt.csv").write_text("size,measured\n100,1\n200,2\n300,3\n400,4\n")
+    Path("both.csv").write_text("size,measured,processor,processors\n100,1,fast+slow,1+2\n")
+    whole = [f"{n},{n},{kind}" for kind in ("slow", "fast") for n in SIZES]
+    Path("whole.csv").write_text("\n".join(["size,measured,processor", *whole]) + "\n")
     status, out, err = run(capsys, line)
     assert (status, out) == (2, "")
     assert said in err

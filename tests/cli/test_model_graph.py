@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,37 @@ def test_what_makes_no_sense_is_refused(
     old.build().save(folder / "old.clue")
     assert main(["model", "graph", str(folder / argv[0]), *argv[1:]]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_an_end_that_is_unknown_is_null(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three sizes on two numbers of ranks leave nothing to leave out, so that the interval has no high end."""
+    pattern = saved(tmp_path, [(n, p) for n in (100, 200, 300) for p in (2, 4)])
+    argv = ["model", "graph", pattern, "--machine", "pempis-het", "--fit", "in-turn", "--size", "400", "--ranks", "8"]
+    assert main([*argv, "--json"]) == 0
+    model = json.loads(capsys.readouterr().out)["model"]
+    assert model["high"] is None
+    assert math.isfinite(model["low"]) and model["low"] <= model["seconds"]
+    assert main(argv) == 0
+    assert "(no interval)" in capsys.readouterr().out
+
+
+PAIRS = """\
+nodes: [{count: 2, type: two}]
+node_types: {two: {processors: 2, performance_factor: 1}}
+network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us, receive_delay: 1 us}}
+"""
+
+
+def test_graph_and_predict_agree_on_what_is_outside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two ranks share a node and four do not, so of three nothing is known, though three lies between two and four."""
+    (tmp_path / "pairs.yaml").write_text(PAIRS)
+    pattern, kept = saved(tmp_path, [(n, p) for n in (100, 200, 300) for p in (2, 4)]), str(tmp_path / "ring.yaml")
+    at = ["--size", "200", "--ranks", "3", "--json"]
+    assert main(["model", "graph", pattern, "--machine", str(tmp_path / "pairs.yaml"), "-o", kept, *at]) == 0
+    drawn = json.loads(capsys.readouterr().out)["model"]
+    assert main(["model", "predict", kept, *at]) == 0
+    predicted = json.loads(capsys.readouterr().out)
+    assert (drawn["inside"], predicted["inside"], len(predicted["outside"])) == (False, False, 1)
 
 
 def test_one_size_cannot_be_fitted_in_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

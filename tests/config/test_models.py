@@ -115,6 +115,9 @@ def test_several_runs_in_a_cell_have_the_parts_of_their_row(tmp_path: Path) -> N
         ]),
         ("size,measured,processor\n100,2,a+b\n", ["2:1: processors must be given for each of 2 kinds, got nothing"]),
         ("size,measured,program\n100,2,hpl\n100,2,cg\n", ["1:1: file must be of one program, got cg, hpl"]),
+        ("size,measured,processor,processors,processes\n100,2,a+a,1+2,3+1\n", [
+            '2:7: processor must name each kind of processor once, got "a+a"'
+        ]),
         ("size,measured\n", ["1:1: file must have rows, got none"]),
         ("hours\n1\n", ["1:1: first line must name columns among"]),
     ],

@@ -19,6 +19,7 @@ from clue.forecasting import Forecaster, open_store
 from clue.forecasting.asking import Address, Peer
 from clue.forecasting.figures import RETRY, Figure, Figures
 from clue.forecasting.routes import Route
+from clue.forecasting.sequence import Plan, Step
 from clue.forecasting.server import Server, serving
 from clue.listening import check_token
 from tests.forecasting.hosts import dgemm, forecasting, idle
@@ -64,6 +65,22 @@ def test_answers_hold_until_figures_are_to_be_measured_anew(tmp_path: Path) -> N
         assert forecaster.time("dgemm", dict(CUBE)) is first
         forecaster.time("dgemm", {**CUBE, "m": 600})
         assert looks == ["here"]
+
+
+def test_a_host_of_a_sequence_computes_one_thing_at_a_time_under_all_its_names(tmp_path: Path) -> None:
+    """Two products on this computer, by two of its names, take twice as long as one, on the host by its first name."""
+
+    def plan(*hosts: str | None, among: tuple[str, ...] = ()) -> Plan:
+        steps = (Step(name, "dgemm", CUBE, (), 8, host) for name, host in zip("XY", hosts, strict=True))
+        return Plan({}, tuple(steps), {"X": "localhost"}, among)
+
+    with forecasting(tmp_path) as forecaster:
+        one = forecaster.time("dgemm", CUBE).seconds
+        for first, second in (("localhost", "127.0.0.1"), ("here", "localhost")):
+            found, _ = forecaster.sequence(plan(first, second))
+            assert (found.seconds, found.hosts) == (pytest.approx(2 * one), {"X": first, "Y": first})
+        found, _ = forecaster.sequence(plan(None, None, among=("127.0.0.1", "here", "localhost")))
+        assert (found.seconds, found.tried) == (pytest.approx(2 * one), 1)
 
 
 def test_figures_are_measured_anew_past_their_deadline() -> None:
@@ -321,6 +338,26 @@ def test_a_path_over_links_that_others_have_measured(two: tuple[Forecaster, Serv
     assert forecaster.route("here", "far")[1].startswith("here to far: links used are up to 200")
     with pytest.raises(ForecastError, match="here to farther: links must lead from one to the other, got none"):
         forecaster.route("here", "farther")
+
+
+def test_a_peer_that_keeps_silent_hides_no_known_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a peer is waited for, known links are told, and it is not asked a second time."""
+    ended, measured = threading.Event(), list[str]()
+
+    def measure(_: Forecaster, host: str) -> None:
+        ended.wait(60)
+        measured.append(host)
+
+    monkeypatch.setattr(Forecaster, "measure_link", measure)
+    with forecasting(tmp_path, patience=0.1) as forecaster, Server(forecaster, peers=["silent"]) as server:
+        forecaster.figures.put("link far here", {"latency": 1.0, "bandwidth": 100.0})
+        for _ in range(2):
+            (link,) = json.loads(json.dumps(server.links()))["links"]
+            assert (link["between"], link["latency"], measured) == (["far", "here"], 1.0, [])
+        ended.set()
+        assert server._measurer is not None
+        server._measurer.join(30)
+    assert measured == ["silent"]
 
 
 def test_an_older_figure_of_another_host_replaces_none(two: tuple[Forecaster, Server, list[str]]) -> None:

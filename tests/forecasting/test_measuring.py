@@ -4,6 +4,8 @@ import platform
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -206,6 +208,16 @@ def test_the_next_sizes_are_where_least_is_known() -> None:
     """If one end of a range was measured densely, the next size is in the other part."""
     survey = Survey(Routine("f", ("n",), ""), [Point((n,), n * 1e-6) for n in (1, 2, 3, 4, 6, 8, 1000)])
     assert 20 < (survey.next() or (0,))[0] < 400
+
+
+@pytest.mark.parametrize("names", ["mnk", "nkP"])
+def test_names_of_sizes_do_not_matter(names: str) -> None:
+    """Times that no sum of products meets, so that several are plausible, are forecast alike under other names."""
+    sizes = list(product((64, 256, 1024), repeat=3))
+    points = [Point(size, 1e-9 * prod(size) * (1 + 0.1 * (i % 4))) for i, size in enumerate(sizes)]
+    mine, other = (fitted(tuple(each), products(each), points, None) for each in (names, "abc"))
+    for size in ((100, 200, 300), (4096, 128, 64)):
+        assert mine.need(size) == other.need(size)
 
 
 def test_where_times_leap_a_range_is_cut() -> None:

@@ -114,6 +114,32 @@ def test_a_factor_that_is_not_given_is_the_ratio_on_one_processor() -> None:
         fit_cluster(measured, compositions={"fast": Composition("slow")})
 
 
+def test_a_factor_compares_models_within_memory() -> None:
+    """The slow kind takes ten times as long beyond its memory; within it, the fast kind is four times as fast."""
+    beyond = [run(size, SLOW, off=10.0) for size in (12000.0, 14000.0, 16000.0, 20000.0)]
+    measured = [*runs("slow", range(1, 6)), *beyond, *runs("fast", (1,), speed=4.0)]
+    composed = fit_cluster(
+        measured,
+        footprint=Footprint(8.0, Term.parse("n^2/P")),
+        memory={"slow": 1e9},
+        compositions={"fast": Composition("slow", {"communicate": 1.0})},
+    )
+    fast = composed.told("fast", 1, 1000.0, np.array([4.0])).seconds
+    assert fast == pytest.approx([ta(1000, 4) / 4 + tc(1000, 4)], rel=1e-4)
+
+
+def test_a_factor_of_what_was_not_measured_is_refused() -> None:
+    """Whole times have one factor: that of communication would have no effect."""
+    measured = [*runs("slow", range(1, 6), parts=False), *runs("fast", (1,), speed=4.0, parts=False)]
+    both = {"compute": 0.25, "communicate": 1.0}
+    said = r"composition: factors must be of parts that all runs have \(time\), got one of communicate"
+    with pytest.raises(ModelError, match=said):
+        fit_cluster(measured, compositions={"fast": Composition("slow", {**both, "time": 0.25})})
+    composed = fit_cluster(measured, compositions={"fast": Composition("slow", {"time": 0.25})})
+    slow, fast = (composed.told(kind, 1, 1000.0, np.array([4.0])).seconds for kind in ("slow", "fast"))
+    assert fast == pytest.approx(slow / 4)
+
+
 def test_an_adjustment_by_runs_on_both_kinds() -> None:
     """If mixed runs take a fifth longer than predicted, predictions with a process on the fast processor grow alike."""
     measured = [*runs("slow", range(1, 6)), *runs("fast", range(1, 6), speed=4.0)]
@@ -170,6 +196,10 @@ def test_repeats_count_by_their_median() -> None:
     [
         ([], "runs: at least one must be given, got none"),
         (
+            [run(800.0, {"slow": Use(1), "fast": Use(1)})],
+            "runs: at least one must be on one kind of processor, got none",
+        ),
+        (
             [run(size, SLOW) for size in SIZES[:3]],
             "slow, 1 per processor: points: at least 4 must be measured for the terms n^3, n^2, n, 1, got 3",
         ),
@@ -196,6 +226,8 @@ def test_bad_names_and_questions() -> None:
     model = fit_cluster(runs("slow", range(1, 6)))
     with pytest.raises(ModelError, match=r"kind must be one that was measured \(slow\), got fast"):
         fit_cluster(runs("slow", (1,)), adjusted="fast")
+    with pytest.raises(ModelError, match=r"kind must be one that was measured \(slow\), got solw"):
+        fit_cluster(runs("slow", (1,)), footprint=Footprint(8.0, Term.parse("n^2/P")), memory={"solw": 1e9})
     with pytest.raises(ModelError, match=r"processors must be of a kind that was fitted \(slow\), got gpu"):
         model.predict(1000.0, {"gpu": Use(1)})
     with pytest.raises(ModelError, match=r"slow: processes per processor must be among those fitted \(1\), got 2"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,6 +44,13 @@ def test_intervals_add_up() -> None:
     four = Loop(line(4, 0), both)
     assert [each[0] for each in both.predict({"n": [1]})] == pytest.approx([30, 25, 35])
     assert [each[0] for each in four.predict({"n": [1]})] == pytest.approx([120, 100, 140])
+
+
+def test_what_takes_no_time_takes_none_however_often() -> None:
+    """The number of iterations is 3 and may be any: a body of 0 s takes 0 s, and one of 2 s takes 6 s, 0 to any."""
+    count = line(3, 0, deviation=math.inf)
+    assert [each[0] for each in Loop(count, line(0, 0)).predict({"n": [1]})] == [0, 0, 0]
+    assert [each[0] for each in Loop(count, line(2, 0)).predict({"n": [1]})] == [6, 0, math.inf]
 
 
 def test_a_composed_time_holds_where_all_parts_do() -> None:

@@ -9,7 +9,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from clue.errors import ModelError
-from clue.models import Ensemble, Formula, Lines, Term, fit
+from clue.models import Ensemble, Formula, Lines, Member, Term, fit
 from tests.properties import examples
 
 #: Recordings at three sizes on three numbers of ranks; a rank's local size is m = n^2 / P.
@@ -97,6 +97,33 @@ def test_what_fits_equally_well_stays_and_parts_beyond() -> None:
     _, low, high = ensemble.predict({"n": [800], "P": [16]})
     assert low[0] < 800e-6 / 4 * 1.2
     assert high[0] > 800e-6 * 0.8
+
+
+def of_two(likely: str, other: str, weight: float, times: float = 1.0) -> Ensemble:
+    """Return an ensemble of a term and of a multiple of another one, which has a weight."""
+    pairs = ((likely, 1.0, 1 - weight), (other, times, weight))
+    made = [
+        (Formula((Term.parse(text),), (c,), ((0.0,),), ((0.0, 24.0),), 0.0, 0.0), share) for text, c, share in pairs
+    ]
+    return Ensemble(tuple(Member(*each) for each in made), {"n": (1.0, 8.0)}, 4)
+
+
+def test_an_implausible_member_that_says_0_changes_little() -> None:
+    """1 s with a weight of 99.5 %, and n log n = 0 at n = 1, which counts as 0.01 s: 0.01^0.005 s = 0.977 s."""
+    mean, low, high = of_two("1", "n log n", 0.005).predict({"n": [1]})
+    assert mean[0] == pytest.approx(0.01**0.005)
+    assert 0.5 < low[0] < 1 < high[0] < 2
+
+
+@pytest.mark.parametrize("times", [500.0, 1e-9])
+def test_members_above_0_count_as_they_are(times: float) -> None:
+    """1 s with a weight of 99 %, far more or less with 1 %: the mean of the logarithms is that to the power of 0.01."""
+    assert of_two("1", "1", 0.01, times).predict({"n": [1]})[0][0] == pytest.approx(times**0.01)
+
+
+def test_members_that_all_say_0() -> None:
+    """Two members of n log n take no time at n = 1."""
+    assert of_two("n log n", "n^2 log n", 0.5).predict({"n": [1]})[0][0] == 0
 
 
 def test_lines_tell_what_formulas_do_not_know() -> None:

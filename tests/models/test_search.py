@@ -76,6 +76,24 @@ def test_an_adjustment_goes_by_its_kind() -> None:
     assert adjusted.predict(100.0, {"fast": Use(1, 4), "slow": Use(4)}).seconds == pytest.approx(2 * 50.8)
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_no_time_is_below_0(whole: bool) -> None:
+    """A plain n - 5 is -4 s at n = 1, predicted as 0 s, as elsewhere; how much longer others take is unknown.
+
+    With three processes on the slow kind all takes twice as long, which changes nothing where it is not used.
+    """
+    kinds = {"fast": on_any(1, n=1.0, one=-5.0), "slow": (*on_any(1, n=7.0), *on_any(3, n=7.0))}
+    adjusted = ClusterModel(kinds, adjusted="slow", adjustments={3: Adjustment(2.0)})
+    for model in (ClusterModel(kinds), adjusted):
+        found = best(model, 1.0, {"fast": 1, "slow": 1}, exhaustive=whole)
+        assert found.best.uses == {"fast": Use(1)}
+        assert [each.forecast for each in found.candidates] == [
+            model.predict(1.0, each.uses) for each in found.candidates
+        ]
+        assert (found.best.forecast.seconds, found.candidates[1].forecast.seconds) == (0, 7)
+        assert {each.loss for each in found.candidates} == {None}
+
+
 @st.composite
 def clusters(draw: st.DrawFn) -> tuple[ClusterModel, dict[str, int]]:
     """Draw kinds with models for some numbers of processes, alone or beside others, and perhaps an adjustment."""

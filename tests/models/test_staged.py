@@ -41,13 +41,27 @@ def test_what_is_left_out_tells_the_interval() -> None:
     found = fit_in_turn({"n": [1, 1], "P": [1, 2]}, [1, 3], ("1",), ("1",))
     assert found.deviation == pytest.approx(math.sqrt((2**2 + (2 / 3) ** 2) / 2))
     middle, low, high = found.predict({"n": [1], "P": [1]})
-    assert [middle[0], high[0] - middle[0], middle[0] - low[0]] == pytest.approx([2, *[2 * found.deviation] * 2])
+    assert [middle[0], high[0] - middle[0], low[0]] == pytest.approx([2, 2 * found.deviation, 0])
+
+
+def test_an_interval_is_symmetric_unless_it_would_begin_below_0() -> None:
+    """A constant of 2.5 for times 2 and 3 has leave-one-out errors of 50 and 33 %; no time is below 0."""
+    found = fit_in_turn({"n": [1, 1], "P": [1, 2]}, [2, 3], ("1",), ("1",))
+    assert found.deviation == pytest.approx(math.sqrt((1 / 4 + 1 / 9) / 2))
+    middle, low, high = found.predict({"n": [1], "P": [1]})
+    assert [middle[0], high[0] - middle[0], middle[0] - low[0]] == pytest.approx([2.5, *[2.5 * found.deviation] * 2])
 
 
 def test_too_few_values_to_leave_one_out_have_no_interval() -> None:
-    """Two sizes for a line leave no point for an error, so the interval is infinite."""
+    """Two sizes for a line leave no point for an error, so the interval goes from 0 to infinity."""
     found = fit_in_turn({"n": [1, 2], "P": [1, 1]}, [1, 2], ("1", "n"), ("1",))
-    assert found.predict({"n": [1], "P": [1]})[2][0] == math.inf
+    assert [each[0] for each in found.predict({"n": [1], "P": [1]})] == pytest.approx([1, 0, math.inf])
+
+
+def test_a_time_below_0_is_the_low_end_itself() -> None:
+    """A line of n - 2 is -1 at n = 1, and so is the low end of its interval, whatever the error."""
+    found = fit_in_turn({"n": [3, 4], "P": [1, 1]}, [1, 2], ("1", "n"), ("1",))
+    assert [each[0] for each in found.predict({"n": [1], "P": [1]})] == pytest.approx([-1, -1, math.inf])
 
 
 @given(st.lists(st.floats(0.1, 10), min_size=len(POINTS), max_size=len(POINTS)))

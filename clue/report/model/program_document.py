@@ -60,8 +60,8 @@ def predicted_document(model: ProgramModel, size: float, ranks: int) -> dict[str
 
 def estimate_document(said: Forecast) -> dict[str, object]:
     """Describe the prediction of a model for one run, with its interval; an unknown end is ``null``."""
-    found = fields(said, "seconds", "low", "high", "inside")
-    return {**found, "high": said.high if math.isfinite(said.high) else None}
+    ends = {name: end if math.isfinite(end) else None for name, end in (("low", said.low), ("high", said.high))}
+    return {**fields(said, "seconds", "low", "high", "inside"), **ends}
 
 
 def formula_text(time: Time) -> str:

@@ -126,7 +126,7 @@ def found_text(
     shown = table(*columns, title=f"{name}, size {format_exact(size)}", numbers=(*numbers, *column))
     for place, each in enumerate(found.candidates, 1):
         inside = "" if each.forecast.inside else "outside of what was fitted"
-        longer = format_share(each.loss, 1) if place > 1 else NONE
+        longer = format_share(each.loss, 1) if place > 1 and each.loss is not None else NONE
         row = (configuration_text(each.uses), ranks_of(each.uses), format_time(each.forecast.seconds), longer)
         beside = [format_time(replayed[place - 1]) if place - 1 in replayed else NONE for _ in column]
         add_row(shown, place, *row, *beside, _interval(each.forecast), inside)
