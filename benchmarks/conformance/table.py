@@ -74,8 +74,9 @@ def report(compared: Sequence[Comparison], demos: Sequence[str], command: str) -
         f"`{command}`: mpi4py {importlib.metadata.version('mpi4py')}, "
         f"MPICH {_version('mpich')}, Python {platform.python_version()}; {date.today()}.",
         "",
-        "Each file of mpi4py's test suite (fetched from PyPI) runs by `mpiexec` and by `clue run`. What counts is how "
-        "many of the tests that pass under the real library (skipped ones aside) pass on every virtual rank, too.",
+        "Each file of mpi4py's test suite (fetched from PyPI) runs under `mpiexec` and under `clue run`. The "
+        "tables show how many of the tests that pass under the real library (without skipped tests) also pass on every "
+        "virtual rank.",
         "",
         *_goals(compared),
         "",
@@ -140,7 +141,7 @@ def _failing(compared: Sequence[Comparison]) -> Iterator[str]:
             by_reason.setdefault(reason, []).append(fault.test.removeprefix(f"{each.module}."))
     if not found:
         return
-    yield from ["## Tests that pass by the real library only", ""]
+    yield from ["## Tests that pass only under the real library", ""]
     for module, by_reason in found.items():
         yield from [f"### {module}", ""]
         for reason, tests in by_reason.items():

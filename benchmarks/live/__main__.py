@@ -53,12 +53,13 @@ def _page(goals: Sequence[Goal]) -> Iterator[str]:
     )
     yield ""
     yield (
-        "By the programs in [programs](programs) under `clue run`. A *call* is any one MPI call of any rank: "
-        "the processor time of a batch, all processes of the run together, by the calls of all ranks in it, the "
-        "simulation of their messages included (an Allreduce on 64 ranks is six messages a rank); median, fastest and "
-        f"slowest batch. *Real time* is that beside what else this computer did (load at the end {getloadavg()[0]:.1f} "
-        f"on {cpu_count()} cores). *Memory* counts once what processes share, and includes the program's own. A worker "
-        "as fast as three quarters of all is due a *share* of 0.75."
+        "The programs in [programs](programs) run under `clue run`. The cost of a *call* is the processor time of a "
+        "batch, summed over all processes of the run, divided by the number of MPI calls of all ranks in the batch. "
+        "It includes the simulation of their messages (an Allreduce on 64 ranks is six messages a rank). The table "
+        "shows the median, and in parentheses the fastest and the slowest batch. *Real time* is the elapsed time per "
+        f"call, while this computer also did other work (load at the end {getloadavg()[0]:.1f} on {cpu_count()} "
+        "cores). *Memory* counts shared memory once, and includes the program's own. A worker that has three quarters "
+        "of the speed of all workers together should get a *share* of 0.75."
     )
 
 

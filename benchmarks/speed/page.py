@@ -48,7 +48,8 @@ def report(about: Provenance, goals: Sequence[Goal], measured: Sequence[Timing],
         "",
         "## Without links",
         "",
-        "LogGOPSim knows one model: latency, and ports of its own at both ends; it is set beside each of clue's.",
+        "LogGOPSim knows one model: latency, and ports of its own at both ends. "
+        "The table compares it with each model of clue.",
         "",
         *_measurements([each for each in measured if each.setting.model not in FLOWS], measured),
         "",
@@ -72,12 +73,13 @@ def _about(about: Provenance) -> Iterator[str]:
     yield from (f"{peer.description}." for peer in about.peers)
     yield ""
     yield (
-        f"Processor time, medians of up to {about.repeats} replays, contestants in turn. A replay is what follows "
-        "reading and compiling the trace (clue: `simulate` of a compiled program; peers: the run less a start with as "
-        "many ranks and nothing to do; SimGrid reads its text as it goes). Ops are recorded calls; messages include "
+        f"Processor time, medians of up to {about.repeats} replays, simulators in turn. A replay is what follows "
+        "reading and compiling the trace (clue: `simulate` of a compiled program; peers: the time of the run minus "
+        "that of a start with the same number of ranks and no work; SimGrid reads its text during the replay). Ops are "
+        "recorded calls; messages include "
         "those of lowered collectives. Bursts are jittered. Memory is the process's largest resident one, interpreter "
         "included. *Again* is a second replay of the same compiled program, which matched its messages in the first. "
-        "*End to end* is messages a second with what comes before a replay counted: from opening the trace, or from "
+        "*End to end* is messages per second, including everything before the replay: from opening the trace, or from "
         "the start of the peer's program, to the result."
     )
 

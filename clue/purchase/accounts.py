@@ -3,7 +3,7 @@
 The use of an option follows from the first of these that is stated:
 
 1. Jobs and their queue: the option is busy for the share of its nodes' time with a job on them, in the simulation of
-   its queue; if the queue grows without end, for the maximum that the policy allows. The runs fill that time.
+   its queue; if the queue grows without bound, for the maximum that the policy allows. The runs fill that time.
 2. Runs a month: with θ the runs per second of a workload and d the required ones, it is busy for the share Σ d / θ of
    its life.
 3. Otherwise its capacity: it is busy for as long as availability and utilisation allow.

@@ -97,7 +97,7 @@ class Queues:
             return
         queue, most = self.of(attempt), self._scenario.limits.waiting
         if queue.figures is None:
-            got = f"{queue.load:.3g} of {queue.capacity:.3g}: the queue grows without end"
+            got = f"{queue.load:.3g} of {queue.capacity:.3g}: the queue grows without bound"
             yield Miss("load must be below what the policy lets nodes do", got, queue.load)
         elif most is not None and queue.figures.waiting > most:
             what = f"mean waiting must be at most {format_time(most)}"
@@ -131,7 +131,7 @@ class Queues:
             )
         elif queue.figures is None:
             yield _caveat(
-                "the load is {load}, and nodes can process {able} at most: the queue grows without end, so it has no "
+                "the load is {load}, and nodes can process {able} at most: the queue grows without bound, so it has no "
                 "mean waiting time",
                 load=f"{queue.load:.3g}",
                 able=f"{queue.capacity:.3g}",

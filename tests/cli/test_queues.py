@@ -83,11 +83,11 @@ def test_what_goes_with_no_queue_is_refused(
 
 
 def test_a_queue_without_end_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """On a queue that grows without end no option is ranked: status 1, with the reason and the nearest option."""
+    """On a queue that grows without bound no option is ranked: status 1, with the reason and the nearest option."""
     change(QUEUED.replace("2628000", "26280000"))
     status, out, err = run(capsys, "simulate", "q.yaml")
     assert status == 1
-    assert "the queue grows without end" in err
+    assert "the queue grows without bound" in err
     assert "none of the options meets it; the nearest is four with" in " ".join(out.split())
 
 

@@ -67,7 +67,7 @@ def test_queues_by_option_and_by_class() -> None:
     assert cheap == ("Cheap", "0.8", "80.0%", "12.8 of 64", "2 h ± 10 min", "60 s", "10 h", "12.5", "36", "43.2")
     assert fine == ("Fine", "1.37", *("–",) * 7, "43.2")
     table = section(with_queues(), "queue")
-    assert isinstance(table, Sheet) and table.caption.endswith("because the queue grows without end: Fine.")
+    assert isinstance(table, Sheet) and table.caption.endswith("because the queue grows without bound: Fine.")
     assert rows(section(with_queues(), "jobs")) == [
         ("Cheap", "solver", "as is best", "4", "15 min", "2 h", "12.5"),
         ("Cheap", "solver", "8", "1", "50 min", "2 h", "12.5"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
 
 _REFUSED = int(LiveOp.REFUSED)
-_COVERED = "MPI called from C or Fortran must not occur in a live run, which does not cover it"
+_COVERED = "a live run does not support MPI called from C or Fortran"
 
 
 def guard(layer: Layer) -> None:

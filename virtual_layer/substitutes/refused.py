@@ -22,7 +22,7 @@ _FILES = "files opened by several ranks"
 
 def _refuse(name: str, what: str) -> Factory:
     def call(*_args: Any, **_kwargs: Any) -> Any:
-        raise NotImplementedError(f"{name}: {what} must not occur in a live run, which does not cover it")
+        raise NotImplementedError(f"{name}: a live run does not support {what}")
 
     return of_layer(call)
 

@@ -56,7 +56,7 @@ def _opening() -> Iterator[str]:
         "Written by `python -m benchmarks.accuracy.unseen.sets`.",
         "",
         "Each set has programs and machines that nobody had predicted when the model was frozen. After a look at it",
-        "the model may be mended by it, and the next set judges the result. The page of each set explains its columns,",
+        "the model may be changed, and the next set judges the result. The page of each set explains its columns,",
         "and says how often it was looked at and what it showed. *Sums* are estimates without a simulation, by latency",
         "and size / bandwidth, from the same recordings. *Near pairs* are machines whose times differ by at most 25 %;",
         "*by half of the runs* says how often half of the runs of two machines have the same order as the other half:",

@@ -55,7 +55,7 @@ class QueueOutcome:
         classes: The classes of jobs.
         takes: Demands of jobs by class and number of ranks.
         curve: Points (load, mean waiting time in seconds), if requested.
-        by_class: Means over replications by class of jobs; empty if the queue grows without end.
+        by_class: Means over replications by class of jobs; empty if the queue grows without bound.
     """
 
     policy: Policy

@@ -134,7 +134,7 @@ def _table(ranking: Ranking, known: Known) -> Section:
         for each, queue in known
     ]
     endless = [each.option for each, queue in known if queue.figures is None]
-    more = f" Without figures, because the queue grows without end: {', '.join(endless)}." if endless else ""
+    more = f" Without figures, because the queue grows without bound: {', '.join(endless)}." if endless else ""
     return parts.sheet("queue", "Queue", columns, rows, f"{how_queued(ranking)}{more}".strip())
 
 

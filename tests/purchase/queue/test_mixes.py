@@ -1,4 +1,4 @@
-"""Submitted jobs, figures measured from them, and queues that grow without end: small cases computed by hand."""
+"""Submitted jobs, figures measured from them, and queues that grow without bound: small cases computed by hand."""
 
 from __future__ import annotations
 

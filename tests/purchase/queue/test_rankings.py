@@ -104,23 +104,23 @@ def test_a_queue_that_grows_without_end_has_no_position() -> None:
     found = entries(queue=busy)
     assert found["four"].position == 1
     assert found["two"].reason == (
-        "load must be below what the policy lets nodes do, got 1.2 of 1: the queue grows without end"
+        "load must be below what the policy lets nodes do, got 1.2 of 1: the queue grows without bound"
     )
     told = ranked(scenario(TWO, queue=busy))
     assert told.entries[0].position == 1 and told.entries[0].queue is not None
     assert told.entries[0].queue.figures is None
-    assert any("the load is 1.2, and nodes can process 1 at most: the queue grows without end" in each
+    assert any("the load is 1.2, and nodes can process 1 at most: the queue grows without bound" in each
                for each in told.warnings)  # fmt: skip
 
 
 def test_nobody_may_be_able_to() -> None:
-    """If every option's queue grows without end, a warning names the nearest option."""
+    """If every option's queue grows without bound, a warning names the nearest option."""
     busy = replace(JOBS, classes=(JobClass("job", "job", 0.5),))
     told = ranked(scenario(TWO, FOUR, queue=busy, criterion=Criterion.WAITING))
     assert all(entry.position is None for entry in told.entries)
     assert told.warnings[0] == (
         "load must be below what the policy lets nodes do: none of the options meets it; the nearest is four with "
-        "1.5 of 1: the queue grows without end"
+        "1.5 of 1: the queue grows without bound"
     )
 
 

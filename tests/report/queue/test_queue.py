@@ -46,7 +46,7 @@ def queue(**fields: object) -> QueueOutcome:
 
 
 def queued() -> Ranking:
-    """Return a ranking whose first option has a queue and whose second option's queue grows without end."""
+    """Return a ranking whose first option has a queue and whose second option's queue grows without bound."""
     first = replace(ranking().entries[3], queue=queue(), parts={Criterion.WAITING: 7200.0, Criterion.SSP: 2.0})
     second = replace(ranking().entries[1], queue=queue(figures=None, errors=None, load=1.37, curve=()))
     weighted = {Criterion.WAITING: (2.0, "s"), Criterion.SSP: (0.5, "Tflop/s")}
@@ -161,7 +161,7 @@ def test_waiting_over_load_is_drawn() -> None:
 
 
 def test_queues_that_grow_without_end_are_drawn() -> None:
-    """If all queues grow without end at the stated load of 1.2, only the curve is drawn, up to a load of 1."""
+    """If all queues grow without bound at the stated load of 1.2, only the curve is drawn, up to a load of 1."""
     endless = replace(ranking().entries[3], queue=queue(figures=None, errors=None, load=1.2, capacity=0.93))
     drawn = draw_waiting(replace(ranking(), entries=(endless,)))
     assert drawn is not None

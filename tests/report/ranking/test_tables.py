@@ -131,7 +131,7 @@ def test_markdown_says_what_intervals_are_and_what_comes_later() -> None:
     later = replace(ranking().entries[2], bound=120.0, reason="")
     entries = (*ranking().entries[3:], later)
     text = ranking_markdown(replace(ranking(), entries=entries, first=1, sampling=Sampling(100)))
-    assert "\nNotes:\n\n- 80% of 100 samples of the stated noise (seed 0) lie between" in text
+    assert "\nNotes:\n\n- At least 80% of 100 samples of the stated noise (seed 0) lie between" in text
     assert "- 1 option comes after the first 1: it cannot score better than 120.0.\n" in text
 
 
