@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import subprocess
 import sys
 
@@ -189,6 +190,28 @@ def test_forked_processes_are_not_recorded(recorded: Recorded) -> None:
     for each in (0, 1):
         assert [row.call for row in calls(trace, each)] == ["Barrier", "Allreduce"] * 5
     assert trace.head.regions == ("",)
+
+
+def test_processes_that_compute_are_told(recorded: Recorded) -> None:
+    """The work of a process that the program started is in no burst, and the trace notes how much it is."""
+    trace = recorded(
+        """
+        import multiprocessing, time
+        def work():
+            while time.process_time() < 0.5:
+                pass
+        started = multiprocessing.get_context("fork").Process(target=work)
+        started.start()
+        started.join()
+        comm.Barrier()
+        """,
+        1,
+    )
+    (note,) = (note for note in trace.head.notes if "processes" in note)
+    words = re.fullmatch("rank 0: processes that the program started used (.*) s of CPU time, which no burst.*", note)
+    assert words is not None
+    assert 0.45 < float(words[1]) < 0.7
+    assert sum(row.cpu for row in rows(trace, 0)) < 0.2
 
 
 def test_too_many_regions_are_told(recorded: Recorded) -> None:
