@@ -290,11 +290,9 @@ def quoted(text: str, *, within_braces: bool = False) -> str:
     """Return any text in a form that YAML reads back unchanged; within braces a comma ends a plain text."""
     allowed = " -_.()/" if within_braces else " -_.,()/"
     plain = text and text[0].isalpha() and all(c.isalnum() or c in allowed for c in text) and text == text.strip()
-    return (
-        text
-        if plain and text.lower() not in {"null", "true", "false", "nan", "inf"}
-        else json.dumps(text, ensure_ascii=False)
-    )
+    if plain and text.lower() not in {"null", "true", "false", "nan", "inf"}:
+        return text
+    return json.dumps(text, ensure_ascii=False)
 
 
 def comment_lines(paragraphs: Iterable[str]) -> list[str]:
