@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -115,6 +116,9 @@ def sample_errors(
 ) -> Sampled:
     """Return the spread of a makespan over samples of the noise, each with a draw of the model's error.
 
+    Errors of validated cases contain the noise of their recordings and calibrations, so only the part of the model's
+    error that the noise does not explain is drawn.
+
     Args:
         program: The program.
         where: The machine and placement.
@@ -144,8 +148,10 @@ def sample_errors(
             tell=tell,
         )
     expected = error.of(Character.of(program, where, makespan))
-    off = expected.multipliers(sampling, program.name, where.machine)
-    reasons = (*_about_noise(where.machine, noise, Spread.of(drawn)), error.in_words(expected))
+    of_noise = Spread.of(drawn)
+    explained = math.log(of_noise.high / of_noise.low) / 2 if of_noise.low > 0 else 0.0
+    off = expected.beyond(explained).multipliers(sampling, program.name, where.machine)
+    reasons = (*_about_noise(where.machine, noise, of_noise), error.in_words(expected))
     return Sampled(sampling, drawn * off, makespan, expected.reach, reasons)
 
 

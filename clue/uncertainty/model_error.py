@@ -85,6 +85,10 @@ class Scatter:
         """Its bound in four of five cases."""
         return self.deviation * student(TAIL, self.degrees)
 
+    def times(self, factor: float) -> Scatter:
+        """Return the scatter of a multiple."""
+        return replace(self, deviation=self.deviation * factor)
+
     def draw(self, generator: np.random.Generator) -> float:
         """Return a draw."""
         drawn = student(float(generator.standard_normal()), self.degrees)
@@ -136,6 +140,18 @@ class Expected:
     def reach(self) -> float:
         """Bound of the logarithm's error in four of five cases."""
         return self.total.reach
+
+    def beyond(self, noise: float) -> Expected:
+        """Return the part that noise does not explain, so that variances of noise and this part add up to the whole.
+
+        Validated cases were predicted from recordings and calibrations, too, so their errors contain such noise. If
+        there is more noise than that, no part remains.
+
+        Args:
+            noise: Bound of the noise's logarithm in four of five cases.
+        """
+        left = math.sqrt(max(1 - (noise / self.reach) ** 2, 0.0)) if self.reach else 0.0
+        return replace(self, shared=self.shared.times(left), own=self.own.times(left))
 
     def multipliers(self, sampling: Sampling, program: str, machine: Machine) -> npt.NDArray[np.float64]:
         """Return the factor of a makespan in each sample, shape (samples,).

@@ -62,6 +62,28 @@ def test_samples_have_the_quantiles_of_the_error() -> None:
     assert np.log(Spread.of(found.makespans).low) == pytest.approx(-0.1 * 1.2816, abs=5 * 0.1 * 0.027)
 
 
+def test_noise_is_a_part_of_the_error() -> None:
+    """Errors of 5 % of which noise explains 3 % leave 4 %, divided between both parts as before; 6 % leave nothing."""
+    whole = Expected(Scatter(0.03, 1e9), Scatter(0.04, 1e9), 1)
+    left = whole.beyond(0.03 * stats.norm.ppf(0.9))
+    assert left.total.deviation == pytest.approx(0.04)
+    assert left.own.deviation / left.shared.deviation == pytest.approx(4 / 3)
+    assert whole.beyond(0.0) == whole
+    assert whole.beyond(0.06 * stats.norm.ppf(0.9)).reach == 0
+
+
+@pytest.mark.parametrize(("computation", "whole"), [(0.06, 0.1), (0.3, 0.3)])
+def test_samples_count_noise_once(computation: float, whole: float) -> None:
+    """Noise of 6 % in an error of 10 % gives intervals of 10 %; noise of 30 % gives intervals of 30 %.
+
+    The tolerance is 5 standard errors of 4000 samples.
+    """
+    on, deviation = noisy(1, computation=computation), whole if whole == 0.1 else math.sqrt(math.log1p(whole**2))
+    found = sample_errors(bursts([1.0]), Candidate(on, ONE), 1.0, Sampling(4000), known(0.08, 0.06))
+    ends = Spread.of(found.makespans)
+    assert np.log(ends.high / ends.low) / 2 == pytest.approx(deviation * 1.2816, abs=5 * deviation * 0.027)
+
+
 @given(
     samples=st.integers(1, 40),
     seed=st.integers(0, 100),
