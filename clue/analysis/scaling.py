@@ -66,7 +66,8 @@ def _turn(outcome: WorkloadOutcome) -> float:
 
 
 def _cost(outcome: WorkloadOutcome) -> Cost | None:
-    predictions = [each.prediction for each in outcome.components if each.prediction is not None]
+    made = (each.prediction for each in outcome.components)
+    predictions = [each for each in made if each is not None and each.simulated]
     if len(predictions) < len(outcome.components):
         return None
     whole, compute, communicate = (

@@ -39,7 +39,18 @@ from operator import is_
 from typing import Any
 
 from clue.kernel.model.costs import has_domains
-from clue.machine import Contention, Curve, Link, Machine, NodeType, Parameter, Place, Placement
+from clue.machine import (
+    Contention,
+    Curve,
+    Link,
+    LinkNoise,
+    Machine,
+    NodeNoise,
+    NodeType,
+    Parameter,
+    Place,
+    Placement,
+)
 
 #: Memory contention leaves at least this share of a processor's speed.
 _LEAST_SHARE = 0.01
@@ -105,8 +116,8 @@ def _of_nodes(machine: Machine, name: str, regions: Sequence[str], timed: set[st
 
 
 def _figures(node: NodeType) -> NodeType:
-    """Return a node type without the fields that have no effect: price and source."""
-    return replace(node, price=None, source="")
+    """Return a node type without the fields on which no run time depends."""
+    return replace(node, price=None, source="", memory=None, sockets=None, noise=NodeNoise())
 
 
 def _change_nodes(name: str, change: _OfNode, machine: Machine, factor: float) -> Machine:
@@ -179,10 +190,10 @@ def _meet_across_domains(machine: Machine, placement: Placement) -> bool:
 
 
 def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
-    figures = tuple(links)
+    figures = _without_noise(links)
 
     def parameter(what: str, change: _OfLink) -> Parameter:
-        return Parameter(f"network.{name}.{what}", partial(_change_links, figures, change), figures=figures)
+        return Parameter(f"network.{name}.{what}", partial(_change_links, tuple(links), change), figures=figures)
 
     for delay in ("send_delay", "transmission_delay"):
         curves = [getattr(link, delay) for link in links]
@@ -198,6 +209,11 @@ def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
         yield parameter("acknowledged_from", _acknowledged_later)
     if any(link.eager_limit for link in links):
         yield parameter("eager_limit", _higher_limit)
+
+
+def _without_noise(links: Sequence[Link]) -> tuple[Link, ...]:
+    """Return links without their noise, which is no part of a run without samples."""
+    return tuple(replace(link, noise=LinkNoise()) for link in links)
 
 
 def _change_links(links: Sequence[Link], change: _OfLink, machine: Machine, factor: float) -> Machine:
@@ -250,12 +266,12 @@ def _of_contention(machine: Machine, between: Mapping[str, list[Link]]) -> Itera
             # In a topology, the shared links limit messages; a message's own link does so only if it states this.
             if first.keeps_ports or (first.topology is not None and any(link.busy is not None for link in links)):
                 change = partial(_change_links, tuple(links), Link.kept_longer)
-                yield Parameter(f"network.{name}.busy", change, figures=(stated, tuple(links)))
+                yield Parameter(f"network.{name}.busy", change, figures=(stated, _without_noise(links)))
     if first.keeps_ports or first.topology is not None:
         for name, links in between.items():
             if any(link.bucket for link in links):
                 change = partial(_change_links, tuple(links), _deeper_bucket)
-                yield Parameter(f"network.{name}.bucket", change, figures=(stated, tuple(links)))
+                yield Parameter(f"network.{name}.bucket", change, figures=(stated, _without_noise(links)))
     for name in first.parameters:
         yield Parameter(f"network.contention.{name}", partial(_change_contention, name), figures=stated)
 

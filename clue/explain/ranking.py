@@ -2,8 +2,9 @@
 
 For the first few options, each parameter of their machines is changed, one at a time, and so is each figure of their
 costs that the criterion depends on: prices, electricity, shares of use (:mod:`clue.purchase.prices`). If options have a
-parameter in common (equal figures under one name), it changes for all of them at once. Splits are chosen again. All
-other options are unchanged: only their best rates matter, because points are relative to these.
+parameter in common (equal figures under one name), it changes for all of them at once. Splits are chosen again. The
+budget and all limits hold: an option that a change makes too expensive loses its place. All other options are
+unchanged: only their best rates matter, because points are relative to these.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class FirstPlace:
     Attributes:
         winner: The first option.
         lead: By how much the option that is first as things are is better than the best of the others, relative to the
-            smaller of both; negative where another one is first, infinitely so if it deadlocks.
+            smaller of both; negative where another one is first, infinitely so if it deadlocks, misses a limit or costs
+            more than the budget.
     """
 
     winner: str

@@ -134,7 +134,7 @@ def site_shares(path: CriticalPath, at: AtSites) -> list[SiteShare]:
     everywhere = (column.tolist() for column in (at.compute, at.communicate, at.wait, at.nbytes))
     sums = zip(path.sites, _in_three(path, "site", len(path.sites)), *everywhere, strict=True)
     shares = [SiteShare(number, site, *on_path, *figures) for number, (site, on_path, *figures) in enumerate(sums)]
-    found = [each for each in shares if each.compute or each.communicate or each.wait or each.nbytes]
+    found = [each for each in shares if each.seconds or each.compute or each.communicate or each.wait or each.nbytes]
     return sorted(found, key=lambda each: (-each.seconds, -each.wait, each.number))
 
 

@@ -1,4 +1,4 @@
-"""Limits of options besides the budget, and how far they are missed: power, room, memory, deadlines, runs per month."""
+"""The budget and further limits of options: power, room, memory, deadlines, runs per month; how far they are missed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
+from clue.errors import UsageError
 from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt
 from clue.purchase.costs import Costs, Electricity
-from clue.purchase.scenario import Criterion, Limits, Option, Scenario
+from clue.purchase.scenario import Criterion, Limits, Option, Scenario, most_within
 from clue.units import Money, format_number, format_power, format_share, format_size, format_time
 
 #: Tolerance for rounding errors of a figure at its limit, relative.
@@ -40,6 +41,24 @@ class Miss:
     def amount(self) -> str:
         """The option's figure, and whether it is a bound."""
         return f"at least {self.got}" if self.bound else self.got
+
+
+def is_affordable(option: Option, scenario: Scenario) -> bool | None:
+    """Tell whether the budget covers an option; ``None`` if that is unknown, because its price is not stated.
+
+    Raises:
+        UsageError: If its price and the budget are in different currencies.
+    """
+    if scenario.budget is None:
+        return True
+    if option.price is None:
+        return None
+    if option.price.currency != scenario.budget.currency:
+        raise UsageError(
+            f"{scenario.name}: price of {option.name} must be in {scenario.budget.currency} like the budget, "
+            f"got {option.price}"
+        )
+    return option.price.amount <= most_within(scenario.budget.amount)
 
 
 def misses_of(option: Option, limits: Limits, accounts: Accounts) -> Iterator[Miss]:

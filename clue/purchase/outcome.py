@@ -66,6 +66,17 @@ class WorkloadOutcome:
     spread: Spread | None = None
     layout: str = ""
 
+    @property
+    def by(self) -> str:
+        """The source of the makespan, if it is not a simulation: ``"model"``, or ``"skeleton"``; otherwise empty."""
+        made = (each.prediction for each in self.components)
+        return " and ".join(sorted({each.engine for each in made if each is not None and not each.simulated}))
+
+    @property
+    def told(self) -> str:
+        """The makespan in words, with its source if it is not a simulation: ``"5 s by skeleton"``."""
+        return f"{format_time(self.makespan)}{f' by {self.by}' if self.by else ''}"
+
     def row(self) -> dict[str, object]:
         """Return its figures, with units in their names."""
         row: dict[str, object] = {
@@ -76,6 +87,7 @@ class WorkloadOutcome:
             "idle processors": self.idle,
             **({"placement": self.layout} if self.layout else {}),
             "makespan (s)": self.makespan,
+            **({"makespan by": self.by} if self.by else {}),
             **_ends("makespan", "s", self.spread),
             "throughput (1/s)": self.throughput,
         }
@@ -307,7 +319,7 @@ class Ranking:
             option: tuple[object, ...] = (entry.position, entry.option, entry.price, self._score(entry.score))
             for outcome in entry.workloads:
                 split = f"{outcome.side_by_side} × {outcome.ranks}"
-                yield *option, outcome.workload, split, format_time(outcome.makespan)
+                yield *option, outcome.workload, split, outcome.told
                 option = ("",) * len(option)
 
     def _score(self, score: float | None) -> str:

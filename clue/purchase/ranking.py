@@ -19,7 +19,7 @@ from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt, Choice, KnownRuns, attempts_on
 from clue.purchase.caveats import caveats_of
 from clue.purchase.front_search import FrontSearch
-from clue.purchase.limits import Miss, misses_of, nobody_keeps
+from clue.purchase.limits import Miss, is_affordable, misses_of, nobody_keeps
 from clue.purchase.outcome import ComponentOutcome, Entry, Ranking, WorkloadOutcome
 from clue.purchase.questions.answers import Answers, Steps
 from clue.purchase.questions.break_even import break_evens
@@ -28,7 +28,7 @@ from clue.purchase.questions.steps import steps_from
 from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.queueing import QUEUED, Queues
 from clue.purchase.sampling import RankingSampler, SampledOption
-from clue.purchase.scenario import COSTS, Criterion, Limits, Option, Scenario, most_within
+from clue.purchase.scenario import COSTS, Criterion, Limits, Option, Scenario
 from clue.purchase.scores import Scores, twelve_digits
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
@@ -256,7 +256,7 @@ def _about_queue(scenario: Scenario) -> Iterator[str]:
 
 def _affordable(scenario: Scenario) -> list[bool | None]:
     """Return for each option whether the budget covers it; ``None``: unknown."""
-    affordable = [_is_affordable(option, scenario) for option in scenario.options]
+    affordable = [is_affordable(option, scenario) for option in scenario.options]
     if not any(known is not False for known in affordable):
         cheapest = min((option.price for option in scenario.options if option.price), key=lambda price: price.amount)
         raise UsageError(
@@ -272,20 +272,6 @@ def _barred(options: Sequence[Option], scenario: Scenario, accounts: Accounts) -
         options = [option for option in options if option.costs is not None]
     missed = ((option.name, list(misses_of(option, scenario.limits, accounts))) for option in options)
     return {name: misses for name, misses in missed if misses}
-
-
-def _is_affordable(option: Option, scenario: Scenario) -> bool | None:
-    """Tell whether the budget covers an option; ``None`` if that is unknown, because its price is not stated."""
-    if scenario.budget is None:
-        return True
-    if option.price is None:
-        return None
-    if option.price.currency != scenario.budget.currency:
-        raise UsageError(
-            f"{scenario.name}: price of {option.name} must be in {scenario.budget.currency} like the budget, "
-            f"got {option.price}"
-        )
-    return option.price.amount <= most_within(scenario.budget.amount)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

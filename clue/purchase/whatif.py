@@ -13,12 +13,13 @@ from dataclasses import replace
 from clue.predict.predictor import Predictor
 from clue.progress import Progress
 from clue.purchase.attempts import Attempt, attempts_on, predicted
+from clue.purchase.limits import is_affordable, misses_of
 from clue.purchase.outcome import Entry, Ranking
 from clue.purchase.points import FULL_POINTS
 from clue.purchase.scenario import Option, Scenario
 from clue.purchase.scores import Scores
 
-#: Options with their scores, the best first, without those that deadlock or miss a limit.
+#: Options with their scores, the best first, without those that deadlock, miss a limit or cost more than the budget.
 Order = Sequence[tuple[str, float]]
 #: Relative difference below which two rates are equal.
 _ROUNDING = 1e-9
@@ -56,16 +57,25 @@ def what_if(  # noqa: PLR0917 - the ranking, and its variants
     base, changed = attempts[: len(tried)], iter(attempts[len(tried) :])
     scores = Scores(scenario, tried)
     others = _best_of_others(scenario, ranking, places)
-    return [_order([*base, *(next(changed) for _ in variant)], scores, others) for variant in variants]
+    return [_order([*base, *(next(changed) for _ in variant)], scenario, scores, others) for variant in variants]
 
 
-def _order(attempts: Sequence[Attempt], scores: Scores, others: Sequence[Sequence[float]]) -> Order:
-    """Order options, without those that miss a limit; of several with one name the last counts."""
+def _order(attempts: Sequence[Attempt], scenario: Scenario, scores: Scores, others: Sequence[Sequence[float]]) -> Order:
+    """Order options, without those that cannot be bought or miss a limit; of several with one name the last counts."""
     now = {attempt.option.name: attempt for attempt in attempts}
-    able = [attempt for attempt in now.values() if attempt.cells and not _deadlocks(attempt)]
+    able = [
+        attempt
+        for attempt in now.values()
+        if attempt.cells and not _deadlocks(attempt) and _can_be_bought(attempt.option, scenario, scores)
+    ]
     relative = scores.relative_to(able, [others])
     within = [attempt for attempt in able if not relative.misses(attempt)]
     return [(attempt.option.name, relative.score(attempt)) for attempt in sorted(within, key=relative.key)]
+
+
+def _can_be_bought(option: Option, scenario: Scenario, scores: Scores) -> bool:
+    """Tell whether the budget covers an option, and it keeps all limits that do not depend on its use."""
+    return bool(is_affordable(option, scenario)) and not any(misses_of(option, scenario.limits, scores.accounts))
 
 
 def _settle(attempts: Sequence[Attempt], predictor: Predictor, progress: Progress) -> None:

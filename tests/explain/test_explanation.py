@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError
 from clue.explain import Explanation, Sensitivity, explain
-from clue.explain.shares import part_shares, rank_shares
+from clue.explain.shares import part_shares, rank_shares, site_shares
 from clue.kernel import compile_program, simulate
 from clue.machine import (
     Contention,
@@ -31,6 +31,7 @@ from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import FatTree, Switch, Switches
 from clue.result import Part
 from clue.trace import Op, TraceBuilder
+from clue.trace.sites import Frame, Site
 from tests.kernel.cases import RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 from tests.kernel.random_cases import random_machine, random_placement, random_trace
 from tests.properties import examples
@@ -296,6 +297,23 @@ def test_shares_of_the_path() -> None:
         (0, 3.0, pytest.approx(sending(1)), pytest.approx(transmission(1)), 1),
         (1, pytest.approx(1.0), pytest.approx(RECEIVE), 0.0, 1),
     ]
+
+
+def test_call_sites_that_send_nothing_have_their_share_of_the_path() -> None:
+    """An empty message travels for 2 s, the whole makespan, all of it for the call that sends it.
+
+    That call takes no time itself; the receiver waits for 2 s. So shares by call site add up to the makespan.
+    """
+    link = Link(Curve.line(0.0), Curve.line(2.0))
+    sends, receives = (Site((Frame("p.py", "<module>", line, 1),)) for line in (10, 20))
+    trace = TraceBuilder(2)
+    trace[0].at(sends)
+    trace[0].send(1, 0)
+    trace[1].at(receives)
+    trace[1].recv(0)
+    found = explanation_of(trace, Machine("slow", (NodeType("host"),) * 2, Network(link, link)))
+    shares = [(each.site, each.messages, each.seconds, each.wait) for each in site_shares(found.path, found.sites)]
+    assert shares == [(sends, 2.0, 2.0, 0.0), (receives, 0.0, 0.0, 2.0)]
 
 
 @pytest.mark.long

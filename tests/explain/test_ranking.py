@@ -13,11 +13,12 @@ from rich.console import Console
 from clue.explain import RankingExplanation, RankingSensitivity, explain_ranking
 from clue.explain.ranking import FIRST, SharedFigure, SharedParameter, shared_figures, shared_parameters
 from clue.explain.sensitivity import CHANGE
-from clue.machine import Machine
+from clue.machine import LinkNoise, Machine, NodeNoise
+from clue.machine.parts import Processor, Sockets
 from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor, TraceSource
 from clue.progress import silent
-from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
+from clue.purchase import Component, Criterion, Limits, Option, Scenario, Workload, rank_options
 from clue.purchase.attempts import wanted_on
 from clue.purchase.costs import Costs, Electricity, Number, Part, Per
 from clue.purchase.queueing import QUEUED
@@ -233,6 +234,21 @@ def test_the_link_across_domains_is_varied_on_nodes_of_any_size(processors: int,
     assert "network.across_domains.receive_delay" in names
 
 
+def test_figures_on_which_no_time_depends_do_not_part_parameters() -> None:
+    """Two options alike but for memory, processors' names and noise have their parameters in common."""
+    plain = machine(2)
+    parts = Sockets(Processor("part", "a processor", "by hand", "2026-11-02"))
+    other = plain.map(
+        lambda node: replace(node, memory=64e9, sockets=parts, noise=NodeNoise(0.1, 0.1)),
+        lambda network: network.map(lambda link, _: replace(link, noise=LinkNoise(0.1, 0.1))),
+    )
+    options = [Option("plain", plain), Option("other", other)]
+    assert {each.owners for each in shared_parameters(options, [{"": False}])} == {("plain", "other")}
+    faster = Option("faster", machine(2, performance_factor=0.5))
+    owners = {each.name: each.owners for each in shared_parameters([options[0], faster], [{"": False}])}
+    assert owners[LIMIT] == ("plain", "faster") and owners[FACTOR] == ("faster",)
+
+
 def test_text_says_what_alters_the_first_place() -> None:
     """The text states the verdict and the leads."""
     file = StringIO()
@@ -324,3 +340,43 @@ def test_costs_do_not_move_a_ranking_by_time() -> None:
     """In a ranking by time, no figures of costs are varied."""
     options = (costing("dear", 1000, 100), costing("thirsty", 950, 110))
     assert not shared_figures(options, Criterion.MAKESPAN)
+
+
+def of_total_cost(
+    options: tuple[Option, ...], budget: Money | None = None, limits: Limits | None = None
+) -> dict[str, RankingSensitivity]:
+    """Return the effects of figures of costs on a ranking by total cost over a year; the first option is first."""
+    job = Workload("job", (Component("job", Application()),))
+    asked = Scenario("costs", (job,), options, budget, Criterion.TOTAL_COST, service_life=365 * 86400.0)
+    asked = replace(asked, limits=limits or Limits())
+    predictor = ReplayPredictor(computing)
+    found = explain_ranking(asked, rank_options(asked, predictor), predictor)
+    assert found is not None and found.base.winner == options[0].name
+    return {each.parameter: each for each in found.sensitivities if each.of_costs}
+
+
+def test_an_option_that_gets_too_expensive_loses_its_place() -> None:
+    """Costs over a year: 950 and 10 W (43.80) against 900 and 100 W (438) EUR, so 993.80 and 1,338.
+
+    With its price 10 % higher, 1,045, the first exceeds a budget of 1,000 EUR, although it still costs less over the
+    year. Without a budget it leads by 1,338 / 1,088.80 - 1.
+    """
+    options = (costing("thrifty", 950, 10), costing("cheap", 900, 100))
+    price = "options.thrifty.price"
+    within = of_total_cost(options, Money(1000, "EUR"))
+    assert (within[price].higher.winner, within[price].higher.lead) == ("cheap", -math.inf)
+    assert within["options.cheap.price"].higher.winner == "thrifty"  # 990 EUR are within the budget
+    assert of_total_cost(options)[price].higher.lead == pytest.approx(1338 / 1088.8 - 1)
+
+
+def test_an_option_that_needs_too_much_power_loses_its_place() -> None:
+    """Costs over a year: 1,000 and 100 W (438) against 2,000 and 10 W (43.80) EUR.
+
+    With a PUE of 1.1 the first needs 110 W, more than the 105 W that there are; so the other comes first.
+    """
+    options = (costing("hungry", 1000, 100), costing("thrifty", 2000, 10))
+    pue = of_total_cost(options, limits=Limits(power=105.0))["electricity.pue"]
+    assert pue.options == ("hungry", "thrifty")
+    assert (pue.higher.winner, pue.higher.lead) == ("thrifty", -math.inf)
+    assert pue.lower.winner == "hungry"
+    assert of_total_cost(options)["electricity.pue"].higher.winner == "hungry"

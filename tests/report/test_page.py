@@ -17,6 +17,7 @@ import pytest
 from clue.explain import RankingExplanation
 from clue.explain.ranking import FirstPlace, RankingSensitivity
 from clue.predict.application import Application
+from clue.predict.prediction import Prediction
 from clue.purchase import Component, Criterion, Option, Ranking, Scenario, Workload
 from clue.purchase.costs import Sheet as CostSheet
 from clue.purchase.costs import Source
@@ -285,6 +286,31 @@ def test_figures_of_charts_are_in_tables() -> None:
         ("Cheap", "at once", "0.00"), ("Cheap", "after 1 year", "45,000"), ("Cheap", "after 2 years", "90,000"),
         ("Fine", "at once", "100,000"), ("Fine", "after 1 year", "110,000"), ("Fine", "after 2 years", "110,000"),
     ]  # fmt: skip
+
+
+def test_a_time_that_is_not_simulated_says_so() -> None:
+    """A makespan by a skeleton is marked in the table, as in the terminal and in CSV; its parts are not known."""
+    fine, cheap = ranking().entries[1], ranking().entries[3]
+    made = Prediction(4.0, "skeleton", simulated=False)
+    small = replace(
+        cheap.workloads[0], components=tuple(replace(each, prediction=made) for each in cheap.workloads[0].components)
+    )
+    measured = replace(ranking(), entries=(fine, replace(cheap, workloads=(small, cheap.workloads[1]))))
+    page = content_of(measured, scenario(), "clue", "clue 0.1")
+    assert [row[4:6] for row in cells(page, "ranking")] == [("8 s by skeleton", "16 s"), ("8 s", "16 s")]
+    table = page.section("makespan-parts")
+    assert isinstance(table, Sheet)
+    assert [name for name, _ in table.columns[2:]] == ["compute", "communicate", "wait", "not simulated"]
+    assert [row[1:] for row in cells(page, "makespan-parts")][:2] == [
+        ("small", "–", "–", "–", "8 s"), ("small", "3 s", "1 s", "4 s", "0 s"),
+    ]  # fmt: skip
+    first, second = page.section("makespan-1"), page.section("makespan-2")
+    assert isinstance(first, Picture) and isinstance(second, Picture)
+    assert [name for name, _ in first.legend] == ["compute", "communicate", "wait", "not simulated"]
+    assert len(second.legend) == 3
+    told = [shape.told for shape in first.shapes]
+    assert "1. Cheap: not simulated 8 s" in told and not any(each.startswith("1. Cheap: wait") for each in told)
+    assert [row.get("makespan by") for row in measured.rows()] == ["skeleton", None, None, None]
 
 
 @pytest.mark.parametrize("criteria", [(Criterion.TOTAL_COST, Criterion.MAKESPAN), tuple(Criterion)[:3]])

@@ -7,11 +7,13 @@ from dataclasses import replace
 from clue.purchase import Ranking
 from clue.purchase.questions.answers import Answers, BreakEven, Cheapest, Nearest, Step, Steps
 from clue.purchase.queue.figures import ClassFigures
+from clue.report.answers.document import answer_rows, answers_document
 from clue.report.page import ranking_page
 from clue.report.page.content import content_of
 from clue.report.page.parts import Lines, Picture, Section, Sheet
+from clue.report.ranking.text import ranking_text
 from clue.units import Money
-from tests.report.cases import ranking
+from tests.report.cases import ranking, rendered
 from tests.report.queue.test_queue import queue, queued
 from tests.report.test_page import read, scenario
 
@@ -95,12 +97,30 @@ def test_the_cheapest_in_time_or_the_nearest() -> None:
     assert rows(section(asked(cheapest=late), "cheapest")) == [("small", "60 min", "Cheap", "90 min")]
 
 
+def test_json_and_csv_list_the_limits_that_options_miss() -> None:
+    """If each deadline is met by some option, but no option keeps all limits, both list what each option misses."""
+    missed = (("Cheap", "a run must end within 4 s, got 6 s"), ("Fine", "total cost must be at most 1 ATS, got 2 ATS"))
+    none = asked(cheapest=Cheapest("", missed=missed))
+    assert answers_document(none)["cheapest_in_time"] == {
+        "option": None,
+        "nearest": [],
+        "missed": [{"option": option, "limits": limits} for option, limits in missed],
+    }
+    found = [(row.get("option"), row["what"]) for row in answer_rows(none)[1]]
+    assert found == [(None, "none"), *((option, f"misses a limit: {limits}") for option, limits in missed)]
+
+
 def test_steps_are_told_and_drawn_where_one_gains() -> None:
     """Steps are ordered by gain per money; without a gain there is no chart, without a step no table."""
     assert rows(section(asked(steps=STEPS), "steps")) == [
         ("1 node more of <pc>", "Cheaper + 1", "5,000 ATS", "205.0", "+10", "+2"),
         ("network fast instead of slow", "Cheap, fast", "18,000 ATS", "190.0", "-5", "-0.2778"),
     ]
+    table = section(asked(steps=STEPS), "steps")
+    assert isinstance(table, Sheet)
+    headings = ["gain (points)", "gain for 1,000 ATS (points)"]
+    assert [name for name, _ in table.columns[-2:]] == headings
+    assert all(each in " ".join(rendered(ranking_text(asked(steps=STEPS)), 160).split()) for each in headings)
     chart = section(asked(steps=STEPS), "steps-gain")
     assert isinstance(chart, Picture) and "1 node more of <pc> +2" in chart.words
     worse = replace(STEPS, steps=STEPS.steps[1:])

@@ -30,7 +30,9 @@ def answers_document(ranking: Ranking) -> Document:
 def _cheapest(cheapest: Cheapest) -> Document:
     if cheapest.option:
         return {"option": cheapest.option, "total_cost": _money(cheapest.total)}
-    return {"option": None, "nearest": [asdict(each) for each in cheapest.nearest]}
+    missed = [{"option": option, "limits": limits} for option, limits in cheapest.missed]
+    nearest = [asdict(each) for each in cheapest.nearest]
+    return {"option": None, "nearest": nearest, **({"missed": missed} if missed else {})}
 
 
 def _steps(steps: Steps, unit: str) -> Document:
@@ -85,6 +87,8 @@ def _rows(ranking: Ranking) -> Iterator[Document]:
             yield {**asked, "option": each.option, "what": what, "figure": each.seconds, "unit": "s"}
         if cheapest.total is None and not cheapest.nearest:
             yield {**asked, "what": "none"}
+        for option, limits in cheapest.missed:
+            yield {**asked, "option": option, "what": f"misses a limit: {limits}"}
     if (steps := answers.steps) is not None:
         for step in steps.steps:
             yield {

@@ -36,7 +36,7 @@ def answers_text(ranking: Ranking, score: Callable[[float], str]) -> RenderableT
         heading("Further answers"),
         bullets(told) if told else None,
         None if answers.steps is None else words(steps_sentence(answers.steps, score)),
-        None if answers.steps is None or not answers.steps.steps else _steps_table(answers.steps, score),
+        None if answers.steps is None or not answers.steps.steps else _steps_table(answers.steps, score, ranking.unit),
     )
 
 
@@ -85,8 +85,14 @@ def steps_sentence(steps: Steps, score: Callable[[float], str]) -> str:
     return f"{asked}: the best value is {best.what} for {best.price}, which makes {score(best.score)} of it."
 
 
-def _steps_table(steps: Steps, score: Callable[[float], str]) -> Table:
-    numbers = ("costs more", "score", "gain", "gain for 1,000")
+def gain_headings(steps: Steps, unit: str) -> tuple[str, str]:
+    """Return the headings of columns of gains, with the unit of scores."""
+    of = f" ({unit})" if unit else ""
+    return f"gain{of}", f"gain for 1,000 {steps.amount.currency}{of}"
+
+
+def _steps_table(steps: Steps, score: Callable[[float], str], unit: str) -> Table:
+    numbers = ("costs more", "score", *gain_headings(steps, unit))
     shown = table("step", *numbers, numbers=numbers, title=f"Steps from {steps.base}, by gain for the money")
     for each in steps.steps[:_SHOWN]:
         gains = (f"{each.gain:+.4g}", f"{1000 * each.gain_per_unit:+.4g}")

@@ -36,7 +36,7 @@ altering        names of the parameters that give the first place to another of 
 sensitivities   list of {``parameter``, ``options``, ``change``, ``lower``, ``higher``}, the least lead first; these
                 options have the parameter; ``lower`` and ``higher`` are {``winner``, ``lead``} with it lower and higher
                 by ``change``; the lead is that of the option that is first as things are: negative where another one
-                is, null where options deadlock
+                is, null where an option deadlocks, misses a limit or costs more than the budget
 ==============  =======================================================================================================
 """
 

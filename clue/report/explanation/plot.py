@@ -172,7 +172,8 @@ def _draw_tornado(axes: Axes, shown: Sequence[Sensitivity], tried: int) -> dict[
     axes.set_yticks(rows, [_tick(each) for each in shown])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
-    furthest = max((each.size for each in shown if each.elasticity is not None), default=0.0) or 0.01
+    finite = [off for each in shown for off in (each.change_if_lower, each.change_if_higher) if off is not None]
+    furthest = max(map(abs, finite), default=0.0) or 0.01
     axes.set_xlim(-1.1 * furthest, 1.1 * furthest)
     sides = (("-", _LOWER), ("+", _HIGHER)) if shown else ()
     return {f"parameter {sign}{change}": Patch(color=colour) for sign, colour in sides}

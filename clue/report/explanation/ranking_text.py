@@ -62,4 +62,4 @@ def outcome_of(explanation: RankingExplanation, outcome: FirstPlace) -> str:
         # The price decides, or the order of the options.
         return "tie"
     lead = format_share(outcome.lead, 2, "+") if math.isfinite(outcome.lead) else NONE
-    return lead if outcome.winner == explanation.base.winner else f"{lead} ({outcome.winner or 'deadlock'} first)"
+    return lead if outcome.winner == explanation.base.winner else f"{lead} ({outcome.winner or 'none'} first)"

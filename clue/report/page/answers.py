@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from clue.purchase import Ranking
 from clue.purchase.questions.answers import BreakEven, Cheapest, Steps
-from clue.report.answers.text import break_even_sentence, cheapest_sentences, steps_sentence
+from clue.report.answers.text import break_even_sentence, cheapest_sentences, gain_headings, steps_sentence
 from clue.report.page import parts
 from clue.report.page.charts import Chart, Line, Point, Row, Series, bars, lines
 from clue.report.page.parts import Cell, Section
@@ -59,8 +59,8 @@ def _steps(ranking: Ranking, steps: Steps) -> Iterator[Section]:
 
     if any(each.gain > 0 for each in steps.steps):
         yield parts.picture(_gains(steps, ranking))
-    columns = [("step", False), ("it is then", False), ("costs more", True), ("score", True), ("gain", True),
-               (f"gain for 1,000 {steps.amount.currency}", True)]  # fmt: skip
+    columns = [("step", False), ("it is then", False), ("costs more", True), ("score", True),
+               *((heading, True) for heading in gain_headings(steps, ranking.unit))]  # fmt: skip
     rows = [
         (
             Cell(each.what),

@@ -18,7 +18,7 @@ from clue.report.page.costs import cost_sections
 from clue.report.page.parts import Cell, Page, Section, Sheet
 from clue.report.page.queues import queue_sections
 from clue.report.page.timelines import timeline_of
-from clue.report.ranking.breakdown import mean_parts
+from clue.report.ranking.breakdown import PARTS, Parts, added_parts, shown_parts
 from clue.report.ranking.scores import ordered, score_parts
 from clue.report.ranking.text import format_score, format_split, later, not_ranked, pareto_front, ranking_title
 from clue.report.shared import style
@@ -47,7 +47,6 @@ _SHARED = (
     "Traffic of other jobs on the network counts in the run times of queued jobs only; files that programs read and "
     "write are left out."
 )
-_PARTS = (("compute", style.COMPUTE), ("communicate", style.COMMUNICATE), ("wait", style.WAIT))
 
 
 def content_of(
@@ -188,7 +187,7 @@ def _option(entry: Entry, ranking: Ranking, workloads: Sequence[str]) -> Iterato
         yield Cell(NONE if entry.best is None else f"{entry.best:.0%}", entry.best)
     outcomes: dict[str, WorkloadOutcome] = {each.workload: each for each in entry.workloads}
     for name in workloads:
-        yield Cell(format_time(outcomes[name].makespan), outcomes[name].makespan) if name in outcomes else Cell(NONE)
+        yield Cell(outcomes[name].told, outcomes[name].makespan) if name in outcomes else Cell(NONE)
     for name in workloads:
         yield Cell(format_split(outcomes[name])) if name in outcomes else Cell(NONE)
 
@@ -325,15 +324,16 @@ def _makespans(placed: Sequence[Entry]) -> Iterator[Section]:
     """Draw the parts of the makespans of each workload, and list them."""
     shown = placed[:MOST_BARS]
     workloads = list(dict.fromkeys(each.workload for entry in shown for each in entry.workloads))
-    listed: list[tuple[Cell, ...]] = []
+    listed: list[tuple[str, str, Parts]] = []
     for number, name in enumerate(workloads, 1):
         found = [(entry, each) for entry in shown for each in entry.workloads if each.workload == name]
         scale = time_scale(max(each.makespan for _, each in found))
-        made = [[sum(times) for times in zip(*map(mean_parts, each.components), strict=True)] for _, each in found]
+        made = [added_parts(each.components) for _, each in found]
+        kinds = PARTS[: shown_parts(made)]
         series = [
-            Series(what, colour, [each[i] / scale.length for each in made]) for i, (what, colour) in enumerate(_PARTS)
+            Series(what, colour, [each[i] / scale.length for each in made]) for i, (what, colour) in enumerate(kinds)
         ]
-        rows = [Row(f"{entry.position}. {entry.option}", format_time(each.makespan)) for entry, each in found]
+        rows = [Row(f"{entry.position}. {entry.option}", each.told) for entry, each in found]
         length = scale.length
 
         def formatted(figure: float, length: float = length) -> str:
@@ -343,15 +343,22 @@ def _makespans(placed: Sequence[Entry]) -> Iterator[Section]:
         title = "Makespans broken down" + (f": {name}" if len(workloads) > 1 else "")
         words = f"Bars of the makespans of {name} on {len(rows)} options, made of computing, communicating and waiting."
         caption = first_of(len(shown), len(placed))
-        chart = Chart(f"makespan-{number}", printable(title), words, height, tuple(shapes), _PARTS, caption)
+        chart = Chart(f"makespan-{number}", printable(title), words, height, tuple(shapes), kinds, caption)
         yield parts.picture(chart)
-        listed += [
-            (Cell(entry.option), Cell(name), *(Cell(format_time(time), time) for time in times))
-            for (entry, _), times in zip(found, made, strict=True)
-        ]
+        listed += [(entry.option, name, times) for (entry, _), times in zip(found, made, strict=True)]
     if listed:
-        columns = [("option", False), ("workload", False), *((what, True) for what, _ in _PARTS)]
-        yield parts.sheet("makespan-parts", "Parts of makespans, means over ranks", columns, listed)
+        kinds = PARTS[: shown_parts(times for *_, times in listed)]
+        columns = [("option", False), ("workload", False), *((what, True) for what, _ in kinds)]
+        cells = [(Cell(option), Cell(name), *list(_times(times))[: len(kinds)]) for option, name, times in listed]
+        yield parts.sheet("makespan-parts", "Parts of makespans, means over ranks", columns, cells)
+
+
+def _times(times: Parts) -> Iterator[Cell]:
+    """Yield the parts of a makespan; those of one that is not simulated at all are not known."""
+    *known, unknown = times
+    for time in known:
+        yield Cell(format_time(time), time) if any(known) else Cell(NONE)
+    yield Cell(format_time(unknown), unknown)
 
 
 # --- what would change the decision ----------------------------------------------------------------------------------

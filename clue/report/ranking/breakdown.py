@@ -1,9 +1,13 @@
-"""The parts of makespans: per option and component, the mean rank's computing, communicating and waiting."""
+"""The parts of makespans: per option and component, the mean rank's computing, communicating and waiting.
+
+Only simulations have parts: a time by a model, a skeleton or a bound is drawn as a whole.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -22,7 +26,11 @@ from clue.units import format_time
 MOST_PANELS, MOST_BARS = 12, 20
 #: Inches of a bar with its labels, of the axes by number of columns, and of a name.
 _BAR, _WIDTHS, _NAME = 0.56, {1: 7.8, 2: 3.2}, 1.9
-_PARTS = (("compute", style.COMPUTE), ("communicate", style.COMMUNICATE), ("wait", style.WAIT))
+#: Parts of a makespan with their colours; the last one is time whose parts are not known.
+PARTS = (("compute", style.COMPUTE), ("communicate", style.COMMUNICATE), ("wait", style.WAIT),
+         ("not simulated", style.UNKNOWN))  # fmt: skip
+#: Seconds of each of :data:`PARTS`.
+Parts: TypeAlias = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +40,12 @@ class Bar:
     Attributes:
         option: The option.
         split: How the workload was split on it.
-        parts: compute, communicate and wait, mean over ranks, in seconds.
+        parts: Its parts, means over ranks.
     """
 
     option: str
     split: str
-    parts: tuple[float, float, float]
+    parts: Parts
 
 
 def draw_breakdown(ranking: Ranking) -> Figure:
@@ -54,14 +62,16 @@ def draw_breakdown(ranking: Ranking) -> Figure:
     title = f"{ranking.scenario}: what the makespans are made of{told}"
     drawn = style.figure(11, 1.6 + lines * (0.9 + _BAR * bars), title)
     grid = drawn.subplots(lines, columns, squeeze=False).ravel()
+    shown = shown_parts(bar.parts for _, each in panels for bar in each)
     for axes, (name, each) in zip(grid, panels, strict=False):
-        _draw_panel(axes, name, each, _WIDTHS[columns])
+        _draw_panel(axes, name, each, _WIDTHS[columns], shown)
     for unused in grid[len(panels) :]:
         unused.set_axis_off()
+    words = {"wait": "wait (also for the last rank to finish)"}
     style.legend_below(
         drawn,
-        [Patch(color=colour) for _, colour in _PARTS],
-        ["compute", "communicate", "wait (also for the last rank to finish)"],
+        [Patch(color=colour) for _, colour in PARTS[:shown]],
+        [words.get(what, what) for what, _ in PARTS[:shown]],
     )
     return drawn
 
@@ -92,7 +102,7 @@ def split_panels(ranking: Ranking) -> Iterator[tuple[str, list[Bar]]]:
         yield (
             f"{workload}: {name}" if name else workload,
             [
-                Bar(entry.option, format_split(outcome), mean_parts(component))
+                Bar(entry.option, format_split(outcome), added_parts([component]))
                 for entry in entries
                 for outcome in entry.workloads
                 for component in outcome.components
@@ -101,26 +111,39 @@ def split_panels(ranking: Ranking) -> Iterator[tuple[str, list[Bar]]]:
         )
 
 
-def mean_parts(outcome: ComponentOutcome) -> tuple[float, float, float]:
-    """Return the mean rank's compute, communicate and wait, seconds that add up to the makespan.
+def added_parts(components: Sequence[ComponentOutcome]) -> Parts:
+    """Return the parts of the makespan of components that run one after another."""
+    found = [mean_parts(each) for each in components]
+    known = [parts for parts in found if parts is not None]
+    compute, communicate, wait = (sum(parts[i] for parts in known) for i in range(3))
+    return compute, communicate, wait, sum(each.makespan for each, of in zip(components, found, strict=True) if not of)
+
+
+def shown_parts(found: Iterable[Parts]) -> int:
+    """Return how many of :data:`PARTS` are shown: the last one only where there is such time."""
+    return len(PARTS) if any(unknown for *_, unknown in found) else len(PARTS) - 1
+
+
+def mean_parts(outcome: ComponentOutcome) -> tuple[float, float, float] | None:
+    """Return the mean rank's compute, communicate and wait, seconds that add up to the makespan; ``None``: not known.
 
     The time between the end of a rank and that of the last one counts as waiting. Turns are alike, so each part grows
     with the component's makespan.
     """
     prediction = outcome.prediction
-    if prediction is None or prediction.makespan <= 0:
-        return 0.0, 0.0, outcome.makespan
+    if prediction is None or not prediction.simulated or prediction.makespan <= 0:
+        return None
     scale = outcome.makespan / prediction.makespan
     compute, communicate = prediction.compute * scale, prediction.communicate * scale
     return compute, communicate, max(0.0, outcome.makespan - compute - communicate)
 
 
-def _draw_panel(axes: Axes, name: str, bars: list[Bar], inches: float) -> None:
+def _draw_panel(axes: Axes, name: str, bars: list[Bar], inches: float, shown: int) -> None:
     rows = np.arange(len(bars))
     makespans = np.array([sum(bar.parts) for bar in bars])
     scale = time_scale(makespans.max(initial=0.0))
     left = np.zeros(len(bars))
-    for i, (_, colour) in enumerate(_PARTS):
+    for i, (_, colour) in enumerate(PARTS[:shown]):
         width = np.array([bar.parts[i] for bar in bars]) / scale.length
         axes.barh(rows, width, 0.62, left=left, color=colour)
         left += width

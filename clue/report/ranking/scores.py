@@ -15,7 +15,7 @@ from clue.report.ranking.text import format_score
 from clue.report.shared import style
 from clue.report.shared.lettering import fit
 from clue.report.shared.scale import time_scale
-from clue.units import Money
+from clue.units import Money, count_of
 
 #: Largest numbers of drawn options: with a position, and without one.
 MOST_PLACED, MOST_OTHERS = 40, 10
@@ -67,17 +67,22 @@ def drawn_entries(ranking: Ranking) -> tuple[list[Entry], str]:
         )
         if len(group) > most
     ]
+    if ranking.interrupted and (missing := sum(each.bound is not None for each in ranking.entries)):
+        told.append(f"{missing:,} not simulated")
     return [*placed[:MOST_PLACED], *others[:MOST_OTHERS]], f"not drawn: {', '.join(told)}" if told else ""
 
 
 def _finding(ranking: Ranking) -> str:
-    """State which option comes first."""
+    """State which option comes first, as far as that is known."""
     first = [each for each in ranking.entries if each.position == 1]
     if not first:
         return "no option can be ranked"
+    placed = sum(each.position is not None for each in ranking.entries)
+    is_open = ranking.interrupted and not ranking.certain
+    so_far = f"interrupted; of {count_of(placed, 'simulated option')}, " if is_open else ""
     if len(first) > 1:
-        return f"{len(first)} options share the first place, {first[0].option} among them"
-    return f"{first[0].option} comes first with {format_score(first[0].score, ranking.unit)}" + (
+        return f"{so_far}{len(first)} options share the first place, {first[0].option} among them"
+    return f"{so_far}{first[0].option} comes first with {format_score(first[0].score, ranking.unit)}" + (
         " points" if ranking.unit == "points" else ""
     )
 
@@ -179,7 +184,10 @@ def _why(entry: Entry) -> str:
 
 
 def _draw_prices(axes: Axes, ranking: Ranking, entries: Sequence[Entry]) -> None:
-    amounts = [0.0 if each.price is None else each.price.amount for each in entries]
+    currencies = _currencies(ranking, entries)
+    # Amounts in several currencies have no common axis; they are only written.
+    is_one = len(currencies) == 1
+    amounts = [each.price.amount if is_one and each.price is not None else 0.0 for each in entries]
     budget = ranking.budget.amount if ranking.budget is not None else 0.0
     highest = max(max(amounts, default=0.0), budget)
     factor, in_millions = (1e6, "million ") if highest >= _MILLIONS else (1.0, "")
@@ -191,11 +199,10 @@ def _draw_prices(axes: Axes, ranking: Ranking, entries: Sequence[Entry]) -> None
     for row, entry in enumerate(entries):
         text = str(entry.price or "no price stated")
         style.note(axes, text, (0, row), 6, behind="" if entry.affordable else style.UNUSED)
-    currency = _currency(ranking, entries)
     told = "price" if ranking.budget is None else f"price; budget {ranking.budget} (dashed)"
     style.finish_axes(
         axes,
-        f"price ({in_millions}{currency})" if currency else "price",
+        f"price ({in_millions}{currencies[0]})" if is_one else "price",
         title=fit(told, _PRICES, lines=2, size=style.LABEL),
         grid="x",
     )
@@ -206,6 +213,6 @@ def _draw_prices(axes: Axes, ranking: Ranking, entries: Sequence[Entry]) -> None
         axes.axvline(budget / factor, color=style.INK, linewidth=1, linestyle=(0, (4, 3)))
 
 
-def _currency(ranking: Ranking, entries: Sequence[Entry]) -> str:
+def _currencies(ranking: Ranking, entries: Sequence[Entry]) -> list[str]:
     moneys: list[Money | None] = [ranking.budget, *(each.price for each in entries)]
-    return next((each.currency for each in moneys if each is not None), "")
+    return list(dict.fromkeys(each.currency for each in moneys if each is not None))

@@ -162,18 +162,10 @@ def _share(entry: Entry) -> str:
     return NONE if entry.best is None else f"{entry.best:.0%}"
 
 
-def _by(outcome: WorkloadOutcome) -> str:
-    """State the source of a makespan, if it is not a simulation: a model, or a skeleton that was run."""
-    made = [each.prediction for each in outcome.components if each.prediction is not None]
-    told = sorted({each.engine for each in made if not each.simulated})
-    return f" by {' and '.join(told)}" if told else ""
-
-
 def _workload_lines(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
     """Yield workload, split, makespan and points; a line for each of several kernels; a line for the interval."""
     for outcome in entry.workloads:
-        makespan = f"{format_time(outcome.makespan)}{_by(outcome)}"
-        yield outcome.workload, format_split(outcome), makespan, _points(outcome.points)
+        yield outcome.workload, format_split(outcome), outcome.told, _points(outcome.points)
         if outcome.spread is not None:
             yield "", "", f"{format_time(outcome.spread.low)} to {format_time(outcome.spread.high)}", ""
         if len(outcome.components) > 1:

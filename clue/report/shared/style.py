@@ -29,6 +29,8 @@ DPI = 150
 INK, QUIET, FAINT, PAPER = "#222222", "#5A5A5A", "#E4E4E4", "#FFFFFF"
 COMPUTE, SEND, RECEIVE, WAIT, UNUSED = "#4477AA", "#EE7733", "#882255", "#D4D4D4", "#BBBBBB"
 COMMUNICATE = SEND
+#: Time whose parts are not known.
+UNKNOWN = "#DDCC77"
 #: Colours of the regions of a program, the first being :data:`COMPUTE`.
 REGIONS = (COMPUTE, "#44BB99", "#77AADD", "#332288", "#999933", "#225555")
 OTHER_REGIONS = "#88AABB"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from clue.explain import Explanation, explain
+from clue.explain import Explanation, Sensitivity, explain
 from clue.kernel import compile_program
 from clue.machine import Placement
 from clue.report.explanation.document import explanation_document
@@ -18,7 +19,7 @@ from clue.report.explanation.text import explanation_text
 from clue.trace import TraceBuilder
 from clue.trace.sites import Frame, Site
 from tests.kernel.cases import RECEIVE, machine, sending, transmission
-from tests.report.pictures import texts
+from tests.report.pictures import bars, texts
 
 MAKESPAN = 4.0 + sending(1) + transmission(1) + RECEIVE
 
@@ -155,3 +156,12 @@ def test_picture_of_nothing() -> None:
     program = compile_program(TraceBuilder(1).build())
     drawn = draw_explanation(explain(program, machine(), Placement((0,))), "nothing")
     assert "None of 1 parameters changes the makespan by 0.01%" in texts(drawn)
+
+
+def test_a_deadlock_on_one_side_does_not_cut_the_bar_on_the_other() -> None:
+    """A program of 1 s deadlocks with a parameter 10 % lower, and takes 1.5 s with it 10 % higher: all is shown."""
+    deadlocking = Sensitivity("network.between_nodes.eager_limit", None, 1.5, 1.0)
+    drawn = draw_explanation(replace(explanation(), sensitivities=(deadlocking,)), "a title")
+    tornado = drawn.axes[1]
+    assert [bar.get_width() for bar in bars(tornado)] == pytest.approx([0.0, 0.5])
+    assert tornado.get_xlim() == pytest.approx((-0.55, 0.55))

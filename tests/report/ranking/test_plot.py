@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from clue.analysis.scaling import Series, scaling_of, slowest_start, speedups
+from clue.predict.prediction import Prediction
 from clue.purchase import WorkloadOutcome
-from clue.report.ranking.breakdown import draw_breakdown, mean_parts, split_panels
+from clue.report.ranking.breakdown import added_parts, draw_breakdown, mean_parts, split_panels
 from clue.report.ranking.plot import plot_ranking
 from clue.report.ranking.scaling import draw_common_speedup, draw_performance, draw_speedup
 from clue.report.ranking.scores import draw_ranking, ordered, score_parts
 from clue.uncertainty import Sampling, Spread
+from clue.units import Money
 from tests.report.cases import SCALING, by_makespan, ranking, workload
 from tests.report.pictures import bars, points, texts
 
@@ -28,6 +30,27 @@ def test_a_ranking_that_simulated_nothing_has_no_breakdown(tmp_path: Path) -> No
 def test_parts_of_a_makespan_add_up() -> None:
     """Two turns of 4 s: per turn, the mean rank computes 1.5 s, communicates 0.5 s and waits for the rest."""
     assert mean_parts(workload("large").components[0]) == (3.0, 1.0, 4.0)
+
+
+def by_skeleton(outcome: WorkloadOutcome) -> WorkloadOutcome:
+    """Return an outcome whose kernels were not simulated: each turn takes 4 s by a skeleton."""
+    made = Prediction(4.0, "skeleton", simulated=False)
+    return replace(outcome, components=tuple(replace(each, prediction=made) for each in outcome.components))
+
+
+def test_a_time_that_is_not_simulated_is_not_waiting() -> None:
+    """Of a skeleton only the makespan is known, 8 s here, which is drawn as such beside 3 + 1 + 4 s of a simulation."""
+    known, unknown = workload("large").components[0], by_skeleton(workload("large")).components[0]
+    assert mean_parts(unknown) is None
+    assert added_parts([known, unknown]) == (3.0, 1.0, 4.0, 8.0)
+    assert added_parts([replace(known, prediction=None)]) == (0.0, 0.0, 0.0, 8.0)
+    fine, cheap = ranking().entries[1], ranking().entries[3]
+    cheap = replace(cheap, workloads=(by_skeleton(cheap.workloads[0]), cheap.workloads[1]))
+    drawn = draw_breakdown(replace(ranking(), entries=(fine, cheap)))
+    widths = np.array([bar.get_width() for bar in bars(drawn.axes[0])]).reshape(4, 2)
+    np.testing.assert_allclose(widths.T, [[0.0, 0.0, 0.0, 8.0], [3.0, 1.0, 4.0, 0.0]])
+    assert "not simulated" in texts(drawn)
+    assert "not simulated" not in texts(draw_breakdown(ranking()))
 
 
 def test_stacked_bars_add_up_to_the_makespan() -> None:
@@ -75,7 +98,10 @@ def test_speedup_counts_from_the_fewest_processors() -> None:
 
 
 def test_speedups_are_those_of_the_fastest_placements() -> None:
-    """Two placements of 2 ranks take 6 and 5 s: 5 s counts, and an option that tried no other number has no curve."""
+    """Two placements of 2 ranks take 6 and 5 s: 5 s counts, and an option that tried no other number has no curve.
+
+    Times by a skeleton have no parts that could explain a curve.
+    """
 
     def ran(ranks: int, makespan: float) -> WorkloadOutcome:
         return replace(workload("solver", None), ranks=ranks, makespan=makespan, turns=1)
@@ -86,6 +112,9 @@ def test_speedups_are_those_of_the_fastest_placements() -> None:
     (series,) = scaling_of(replace(ranking(), entries=(several, alone)))["solver"]
     assert (series.name, series.points) == ("Fine", ((1, 8.0), (2, 5.0), (4, 3.0)))
     assert len(series.costs) == 3
+    measured = replace(fine, tried=(by_skeleton(ran(1, 8.0)), by_skeleton(ran(2, 3.0))))
+    (series,) = scaling_of(replace(ranking(), entries=(measured,)))["solver"]
+    assert (series.points, series.costs) == (((1, 8.0), (2, 3.0)), ())
 
 
 def test_speedup_has_an_ideal_line_and_one_per_machine() -> None:
@@ -125,3 +154,28 @@ def test_intervals_and_probabilities_are_drawn_beside_scores() -> None:
     ends = {tuple(x for x, _ in points(line)) for line in scores.get_lines()}
     assert ends == {(90.0, 100.0)}
     assert sum("best in 25%" in each.get_text() for each in scores.texts) == 2
+
+
+def test_an_interrupted_ranking_does_not_say_who_comes_first_of_all() -> None:
+    """The title is about the simulated options only, unless the first position is certain; the others are counted."""
+    missing = replace(ranking().entries[2], bound=200.0, reason="not simulated")
+    open_ = replace(ranking(), entries=(*ranking().entries, missing), interrupted=True)
+    drawn = draw_ranking(open_)
+    title = " ".join(drawn.get_suptitle().split())
+    assert title == "which-cluster: interrupted; of 2 simulated options, Cheap comes first with 195.0 points"
+    assert drawn.axes[0].get_xlabel().endswith("\nnot drawn: 1 not simulated")
+    certain = " ".join(draw_ranking(replace(open_, certain=1)).get_suptitle().split())
+    assert certain == "which-cluster: Cheap comes first with 195.0 points"
+
+
+def test_prices_in_several_currencies_have_no_common_axis() -> None:
+    """Prices in two currencies are written, but not drawn as bars; those in one currency are."""
+    fine, cheap = ranking().entries[1], ranking().entries[3]
+    other = replace(fine, price=Money(1000.0, "EUR"))
+    for entries, lengths, label in (
+        ((cheap, fine), [295_000.0, 298_500.5], "price (ATS)"),
+        ((cheap, other), [0.0, 0.0], "price"),
+    ):
+        prices = draw_ranking(replace(ranking(), budget=None, entries=entries)).axes[1]
+        assert ([bar.get_width() for bar in bars(prices)], prices.get_xlabel()) == (lengths, label)
+        assert "295,000 ATS" in {text.get_text() for text in prices.texts}
