@@ -177,8 +177,11 @@ class _Parser:
             raise UsageError(f"{self._path}: last rank must end with a bracket, got the end of the file")
         if not self._size:
             raise UsageError(f"{self._path}: schedule must begin with num_ranks, got none")
-        nothing = _Graph()
-        return [self._ranks.get(rank, nothing) for rank in range(self._size)]
+        missing = next((rank for rank in range(self._size) if rank not in self._ranks), None)
+        if missing is not None:
+            rule = "num_ranks must be the number of ranks in the file"
+            raise self._fault(self._size_line, f"{rule}, got {self._size} without rank {missing}")
+        return [self._ranks[rank] for rank in range(self._size)]
 
     def _take_usual(self, number: int, words: list[str]) -> bool:
         """Read ``l2 requires l1``, ``l1: calc 5``, ``l1: send 5b to 1 tag 0``, ``… cpu 0``; false for other lines."""

@@ -81,9 +81,16 @@ def simgrid_platform(machine: Machine, *, flops_per_second: float = FLOPS_PER_SE
 
 
 def write_platform(machine: Machine, name: str, *, flops_per_second: float = FLOPS_PER_SECOND) -> Written:
-    """Write a machine as a SimGrid platform, with its list of hosts; see :func:`simgrid_platform`."""
+    """Write a machine as a SimGrid platform, with its list of hosts; see :func:`simgrid_platform`.
+
+    Raises:
+        UsageError: As that function, or if the name is that of the list.
+    """
+    hosts = str(Path(name).with_suffix(".hosts"))
+    if hosts == name:
+        raise UsageError(f"{name}: platform must have another name than the list of hosts beside it, got the same")
     found = simgrid_platform(machine, flops_per_second=flops_per_second)
-    files = {name: found.xml, str(Path(name).with_suffix(".hosts")): found.hosts}
+    files = {name: found.xml, hosts: found.hosts}
     return Written(files, found.remarks, (f"give smpirun these options, too: {' '.join(found.options)}",))
 
 

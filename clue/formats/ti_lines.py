@@ -200,6 +200,12 @@ class _Reader:
         values, good = self._lines.whole(at, word)
         return self._keep(at, good, f"{what} {_WHOLE}", word), values[good]
 
+    def _size_at(self, word: int, at: Integers) -> tuple[Integers, Integers]:
+        """Return the size on each line, which may be written as 1e6, and which lines have one."""
+        values, good = self._lines.real(at, word)
+        good &= (values == np.rint(values)) & (np.abs(values) < 10**DIGITS)
+        return self._keep(at, good, f"size {_WHOLE}", word), values[good].astype(np.int64)
+
     def _list(self, word: int, at: Integers, what: str, length: int) -> Integers:
         """Return the lines that have a list of whole numbers from this word on."""
         if not self._lines.listed(at, word, length)[1].all():
@@ -244,7 +250,7 @@ class _Reader:
         """Read the size."""
         if action.size == NOWHERE:
             return at
-        at, values = self._whole(action.size, at, "size")
+        at, values = self._size_at(action.size, at)
         at, values = self._keep(at, values >= 0, f"size {_NOT_NEGATIVE}", action.size), values[values >= 0]
         unit, good = self._unit(action, at)
         self._nbytes[at] = values * unit

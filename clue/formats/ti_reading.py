@@ -1,7 +1,8 @@
 """Reading SimGrid's time-independent traces: actions are translated into clue's ops.
 
-Sizes are numbers of elements. The number of their datatype ends the line; otherwise they have the default datatype that
-``init`` sets, 8 B with an argument and 1 B without. Files are read as columns, because they are long.
+Sizes are numbers of elements, which may be written as 1e6. The number of their datatype ends the line; otherwise they
+have the default datatype that ``init`` sets, 8 B with an argument and 1 B without. Files are read as columns, because
+they are long.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from clue.errors import UsageError
+from clue.files import exists
 from clue.formats.growing import ended
 from clue.formats.remarks import Converted, Remarks
 from clue.formats.ti_actions import FLOPS_PER_SECOND
@@ -50,11 +52,23 @@ def read_ti(path: Path, *, flops_per_second: float = FLOPS_PER_SECOND) -> Conver
         except UsageError as error:
             faults += error.faults
         else:
+            _tell_of_missing_ends(lines, said, remarks)
             ranks.append(_Assembly(said, remarks).ops())
     if faults:
         raise UsageError(faults)
     note = f"read from SimGrid's time-independent traces at {flops_per_second:g} flop/s"
     return Converted(trace_of(ranks, path.name, notes=[note, *remarks.lines]), remarks.lines)
+
+
+def _tell_of_missing_ends(lines: Lines, said: ActionLines, remarks: Remarks) -> None:
+    """Remark on a rank whose file seems to be cut off."""
+    words = "rank has no actions and does nothing|ranks have no actions and do nothing"
+    remarks.count(words, times=int(len(lines) == 0))
+    words = (
+        "rank has an init but no finalize: its actions may be cut off|"
+        "ranks have an init but no finalize: their actions may be cut off"
+    )
+    remarks.count(words, times=int(said.are("init").any() and not said.are("finalize").any()))
 
 
 def _ranks(path: Path) -> Iterator[tuple[Lines, int]]:
@@ -70,8 +84,14 @@ def _ranks(path: Path) -> Iterator[tuple[Lines, int]]:
 
 
 def _actions(files: Lines, line: int) -> Lines:
-    """Return the lines of the file named by a line of the list."""
-    return read_lines(files.text.file.parent / files.words(line)[0], files.place(line))
+    """Return the lines of the file named by a line of the list.
+
+    Names are relative to the list. SimGrid writes those in folders relative to the folder in which it runs.
+    """
+    name = files.content(line)
+    beside, here = files.text.file.parent / name, Path(name)
+    from_here = "/" in name and exists(here) and not exists(beside)
+    return read_lines(here if from_here else beside, files.place(line))
 
 
 def _of_rank(lines: Lines, rank: int, named: str) -> Lines:

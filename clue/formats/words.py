@@ -96,6 +96,11 @@ class Lines:
     def _word(self, word: int) -> bytes:
         return self.text.letters[self.text.starts[word] : self.text.ends[word]].tobytes()
 
+    def content(self, line: int) -> str:
+        """Return one line from its first word to its last, with the blanks between them."""
+        first, last = self.first[line], self.first[line] + self.count[line] - 1
+        return self.text.letters[self.text.starts[first] : self.text.ends[last]].tobytes().decode()
+
     def place(self, line: int) -> str:
         """Return file and number of a line, for messages."""
         return f"{self.text.file}:{self.number[line]}"
@@ -122,8 +127,10 @@ class Lines:
         reals = values.astype(np.float64)
         rest = np.flatnonzero(~good & self.has(lines, word))
         for i, at in zip(rest.tolist(), (self.first[lines[rest]] + word).tolist(), strict=True):
+            if b"_" in (letters := self._word(at)):  # only Python reads it as a number
+                continue
             try:
-                reals[i] = float(self._word(at))
+                reals[i] = float(letters)
             except ValueError:
                 continue
             good[i] = np.isfinite(reals[i])
@@ -178,7 +185,7 @@ def _mixed(halves: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return mixed
 
 
-def unreadable(file: Path, error: OSError | UnicodeDecodeError, what: str, place: str = "") -> UsageError:
+def unreadable(file: Path, error: OSError | ValueError, what: str, place: str = "") -> UsageError:
     """Return the error for a file that is missing or not text, with the place where the file is named."""
     why = error.strerror if isinstance(error, OSError) and error.strerror else error
     return UsageError(f"{place}{': ' if place else ''}{file}: {what} must be readable text, got {why}")
@@ -194,7 +201,7 @@ def read_lines(file: Path, place: str = "") -> Lines:
         content = read_bytes(file, most=LARGEST_FILE)
         if not content.isascii():
             content.decode()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
         raise unreadable(file, error, "file", place) from None
     return _split(file, np.frombuffer(content.removeprefix(BOM_UTF8), np.uint8))
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from math import isfinite
 from operator import itemgetter
 from typing import Any
 
@@ -34,6 +35,8 @@ _KINDS = {name: kind for name, kind, _ in COLUMNS}
 #: Default values of the fields of an op, with all fields in order.
 _BLANK = dict.fromkeys(_NAMES, 0) | _DEFAULTS
 _fields_of = itemgetter(*_NAMES)
+#: Fields that the caller of :meth:`RankBuilder.add` may give.
+_GIVEN = _BLANK.keys() - {"op", "cpu", "extra", "count", "call", "region", "site"}
 #: Names of calls that are named after their ops; and by op code, which then serves as their index.
 _CALLS: dict[int, str] = {op: op.name.capitalize() for op in Op}
 _CALLS_BY_CODE = tuple(_CALLS.get(code, "") for code in range(max(Op) + 1))
@@ -77,8 +80,10 @@ def trace_of(
         sites: Call paths, if ``site`` is among the columns; the first is the unknown one.
 
     Raises:
-        TraceError: If a field is invalid, such as a partner that does not exist.
+        TraceError: If there are no ranks, or a field is invalid, such as a partner that does not exist.
     """
+    if not ranks:
+        raise TraceError(f"{program}: trace must have at least one rank, got none")
     # If only a few of many ranks have ops, only these need columns.
     some = [rank for rank in ranks if len(rank)] or ranks[:1]
     joined = {name: np.concatenate([rank.columns[name] for rank in some]) for name in some[0].columns}
@@ -132,7 +137,13 @@ class RankBuilder:
         self.extras: list[int] = []
 
     def compute(self, seconds: float, region: str = "") -> None:
-        """Add a computation burst, CPU seconds, in a region."""
+        """Add a computation burst, CPU seconds, in a region.
+
+        Raises:
+            TraceError: If it is not finite.
+        """
+        if not isfinite(seconds):
+            raise TraceError(f"rank {self._rank}: burst must be a finite number of seconds, got {seconds}")
         index = self._trace.region(region)
         if index != self._region:
             self._end_burst()
@@ -144,7 +155,14 @@ class RankBuilder:
         self._site = self._trace.site(site)
 
     def add(self, op: Op, *, extras: Sequence[int] = (), call: str | None = None, **fields: int) -> None:
-        """Add any op with its fields (see :mod:`clue.trace.ops`)."""
+        """Add any op with its fields (see :mod:`clue.trace.ops`); the burst, the region and the site are known already.
+
+        Raises:
+            TraceError: If it has no such field.
+        """
+        if not _GIVEN.issuperset(fields):
+            rule = f"field of an op must be one of {', '.join(sorted(_GIVEN))}"
+            raise TraceError(f"rank {self._rank}: {rule}, got {min(fields.keys() - _GIVEN)}")
         row = {**_BLANK, **fields, "op": int(op), "region": self._region, "cpu": round(self._burst * 1e9)}
         row["site"] = self._site
         self._burst = 0.0

@@ -206,7 +206,7 @@ class _Whole:
         rows, extras = part.whole_rows(), part.extras()
         begin, stop = self._offsets[rank : rank + 2]
         _check_rows(part, rows, extras)
-        for at in rows["extra"][rows["op"] == Op.SPAWN]:
+        for at in _spawned(rows):
             extras[at] = self._worlds.get(end.worlds[extras[at]], 0)
         used = np.bincount(rows["comm"], minlength=1) > 0
         translated = {
@@ -282,13 +282,19 @@ def _check_end(part: RankPart) -> None:
 def _check_rows(part: RankPart, rows: npt.NDArray[np.void], extras: npt.NDArray[np.int64]) -> None:
     """Check that all numbers in a rank's rows refer to something that exists."""
     end = part.ended()
-    spawns = rows["extra"][rows["op"] == Op.SPAWN]
+    spawns = _spawned(rows)
     _check_numbers(part, "call", rows["call"], part.start.calls)
     _check_numbers(part, "region", rows["region"], end.regions)
     _check_numbers(part, "site", rows["site"], end.sites)
     _check_numbers(part, "comm", rows["comm"], end.communicators or [None])
     _check_numbers(part, "extra", spawns, extras)
     _check_numbers(part, "world", extras[spawns], end.worlds)
+
+
+def _spawned(rows: npt.NDArray[np.void]) -> npt.NDArray[np.int32]:
+    """Return where the entries of Spawns are in the rank's extras, each once."""
+    spawned: npt.NDArray[np.int32] = np.unique(rows["extra"][(rows["op"] == Op.SPAWN) & (rows["count"] > 0)])
+    return spawned
 
 
 def _check_numbers(

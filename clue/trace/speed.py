@@ -85,8 +85,14 @@ def best_of(readings: Sequence[Longs]) -> tuple[float, float]:
     smooth = [_smooth(each[:, 1:]) for each in readings if len(each)]
     if not smooth:
         return 0.0, 0.0
-    core, memory = (np.quantile(np.concatenate(smooth), BEST, axis=0) * 1e-9).tolist()
-    return core, memory
+    core, memory = np.concatenate(smooth).T
+    return _best(core), _best(memory)
+
+
+def _best(times: Doubles) -> float:
+    """Return the best time of a piece, seconds, from its readings; those of ranks that do not do it are 0."""
+    done = times[times > 0]
+    return float(np.quantile(done, BEST)) * 1e-9 if len(done) else 0.0
 
 
 def slowdowns(trace: Recording) -> Doubles:

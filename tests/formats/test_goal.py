@@ -172,6 +172,18 @@ def test_ranks_are_bounded(ranks: str, tmp_path: Path) -> None:
         read_goal(tmp_path / "x.goal")
 
 
+@pytest.mark.parametrize(("ranks", "missing"), [((0, 1), 2), ((1, 2, 3), 0), ((), 0)], ids=str)
+def test_all_ranks_are_there(ranks: tuple[int, ...], missing: int, tmp_path: Path) -> None:
+    """A schedule that ends between two ranks is refused; a rank that does nothing has brackets, too."""
+    text = "".join(f"rank {rank} {{\n}}\n" for rank in ranks)
+    (tmp_path / "x.goal").write_text(f"\nnum_ranks 4\n{text}")
+    rule = "num_ranks must be the number of ranks in the file"
+    with pytest.raises(UsageError, match=rf"x.goal:2: {rule}, got 4 without rank {missing}$"):
+        read_goal(tmp_path / "x.goal")
+    (tmp_path / "x.goal").write_text(f"num_ranks {len(ranks) + 1}\n{text}rank {missing} {{\ncalc 5\n}}\n")
+    assert read_goal(tmp_path / "x.goal").trace.ranks == len(ranks) + 1
+
+
 #: A reduction of 1024 B to rank 0 on a binomial tree: the sources of each rank, which then sends on.
 REDUCTION = {0: (1, 2, 4), 1: (), 2: (3,), 3: (), 4: (5, 6), 5: (), 6: (7,), 7: ()}
 

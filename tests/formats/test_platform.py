@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from clue.errors import UsageError
-from clue.formats.platform import simgrid_platform
+from clue.formats.platform import simgrid_platform, write_platform
 from clue.machine import (
     Contention,
     Curve,
@@ -188,3 +188,10 @@ def test_names_do_not_break_the_comment(name: str, said: str) -> None:
     xml = simgrid_platform(replace(machine(nodes=1), name=name)).xml
     assert [host.attrib["id"] for host in ET.fromstring(xml).iter("host")] == ["node-0"]
     assert f"<!-- {said}, 1 node, 2 processors -->" in xml
+
+
+def test_the_list_of_hosts_does_not_replace_the_platform() -> None:
+    """A platform that is named as its list of hosts is refused: only the list would be left."""
+    assert list(write_platform(machine(), "pair.xml").files) == ["pair.xml", "pair.hosts"]
+    with pytest.raises(UsageError, match=r"pair\.hosts: platform must have another name than the list of hosts"):
+        write_platform(machine(), "pair.hosts")

@@ -227,6 +227,8 @@ ACTIONS = {
     "irecv 1 5 9; isend 1 5 9; waitall": [(Op.IRECV, 0, 1, 0), (Op.ISEND, 0, 1, 9), (Op.WAIT, 0, 0, 0)],
     "sendRecv 7 1 8 1": [(Op.IRECV, 0, 1, 0), (Op.ISEND, 0, 1, 7), (Op.WAIT, 0, 0, 0)],
     "bcast 10 1": [(Op.BCAST, 0, 1, 10)],
+    "send 1 0 1e6": [(Op.SEND, 0, 1, 1_000_000)],
+    "bcast 5e4 1 0": [(Op.BCAST, 0, 1, 400_000)],
     "reduce 10 2000 1; barrier": [(Op.REDUCE, 0, 1, 10), (Op.BARRIER, 2000, 0, 0)],
     "allreduce 10 2000": [(Op.ALLREDUCE, 0, 0, 10), (Op.COMPUTE, 2000, 0, 0)],
     "alltoall 10 10": [(Op.ALLTOALL, 0, 0, 10)],
@@ -287,7 +289,49 @@ def test_a_rank_may_have_no_actions(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("0 compute 10\n")
     (tmp_path / "b").write_text("# nothing\n")
     (tmp_path / "t").write_text("a\nb\n")
-    assert ops(read_ti(tmp_path / "t", flops_per_second=1e9), 1) == []
+    converted = read_ti(tmp_path / "t", flops_per_second=1e9)
+    assert ops(converted, 1) == []
+    assert converted.remarks == ("1 rank has no actions and does nothing",)
+
+
+def test_ranks_that_seem_to_be_cut_off_are_told(tmp_path: Path) -> None:
+    """Two of four ranks have no finalize after their init; a rank without init needs none."""
+    converted = read(tmp_path, "init; compute 1; finalize", "init; compute 1", "init", "compute 5")
+    assert converted.remarks == ("2 ranks have an init but no finalize: their actions may be cut off",)
+
+
+def test_names_may_have_blanks(tmp_path: Path) -> None:
+    """Each line of the list is a name, as in SimGrid: what clue writes under a name with blanks is read again."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 8)
+    trace[1].recv(0)
+    for name, text in write_ti(trace.build(), "my  run.ti").files.items():
+        (tmp_path / name).write_text(text)
+    assert ops(read_ti(tmp_path / "my  run.ti")) == [(Op.SEND, 0, 1, 8)]
+
+
+def test_names_as_simgrid_writes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``smpirun -trace-ti -trace-file runs/t`` lists files relative to the folder in which it runs."""
+    monkeypatch.chdir(tmp_path)
+    Path("runs/t_files").mkdir(parents=True)
+    for rank in range(2):
+        Path(f"runs/t_files/{rank}.txt").write_text(f"{rank} compute {10 + rank}\n")
+    Path("runs/t").write_text("runs/t_files/0.txt\nruns/t_files/1.txt\n")
+    converted = read_ti(Path("runs/t"), flops_per_second=1e9)
+    assert [ops(converted, rank) for rank in range(2)] == [[(Op.COMPUTE, 10, 0, 0)], [(Op.COMPUTE, 11, 0, 0)]]
+
+
+def test_a_name_alone_is_that_of_a_file_beside_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of another trace in the working folder does not replace a missing one; nor can a name have a NUL."""
+    monkeypatch.chdir(tmp_path)
+    Path("0.txt").write_text("0 compute 10\n")
+    Path("runs").mkdir()
+    Path("runs/t").write_text("0.txt\n")
+    with pytest.raises(UsageError, match=r"runs/t:1: runs/0\.txt: file must be readable text, got No such file"):
+        read_ti(Path("runs/t"))
+    Path("runs/t").write_text("0\0.txt\n")
+    with pytest.raises(UsageError, match=r"runs/t:1: runs/0\0\.txt: file must be readable text, got .*embedded null"):
+        read_ti(Path("runs/t"))
 
 
 TOLD = {
@@ -302,7 +346,7 @@ TOLD = {
 @pytest.mark.parametrize("actions", TOLD, ids=str)
 def test_what_clue_cannot_hold_is_told(actions: str, tmp_path: Path) -> None:
     """Information that clue cannot represent causes a remark with a count."""
-    assert read(tmp_path, actions, "init").remarks == (TOLD[actions],)
+    assert read(tmp_path, actions, "init; finalize").remarks == (TOLD[actions],)
 
 
 BAD = {
@@ -312,6 +356,9 @@ BAD = {
     "send 1 0": r"t\.0:1: send must have 3 numbers after it, got 2$",
     "send 1 0 five": r"t\.0:1: size must be a whole number of at most 15 digits, got five$",
     "send 1 0 -5": r"t\.0:1: size must not be negative, got -5$",
+    "send 1 0 1.5": r"t\.0:1: size must be a whole number of at most 15 digits, got 1.5$",
+    "send 1 0 1e15": r"t\.0:1: size must be a whole number of at most 15 digits, got 1e15$",
+    "send 1 0 nan": r"t\.0:1: size must be a whole number of at most 15 digits, got nan$",
     "send 1 0 1000000000000000": r"t\.0:1: size must be a whole number of at most 15 digits, got 1000000000000000$",
     "send 1 zero 5": r"t\.0:1: tag must be a whole number of at most 15 digits, got zero$",
     "send one 0 5": r"t\.0:1: partner must be a whole number of at most 15 digits, got one$",

@@ -45,6 +45,18 @@ def test_whole_and_real_numbers(tmp_path: Path) -> None:
     assert not lines.whole(all_lines, 1)[1].any()
 
 
+def test_underscores_are_no_part_of_numbers(tmp_path: Path) -> None:
+    """Only Python reads 1_000 as a number."""
+    lines = lines_of(tmp_path, "1_000\n1e3\n")
+    assert lines.real(np.arange(2), 0)[1].tolist() == [False, True]
+
+
+def test_a_line_keeps_its_blanks(tmp_path: Path) -> None:
+    """The content of a line begins with its first word and ends with its last."""
+    lines = lines_of(tmp_path, "  my  run\t\u00e4.0 \r\n# nothing\nb\n")
+    assert [lines.content(line) for line in range(len(lines))] == ["my  run\t\u00e4.0", "b"]
+
+
 def test_names_are_compared_whole(tmp_path: Path) -> None:
     """Names match only as a whole."""
     lines = lines_of(tmp_path, "0 allgather\n0 allgatherv\n0\n0 allgather-allgather-allgather\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,25 @@ def test_columns_hold_what_fits_them() -> None:
     rank = RankColumns({"op": np.array([Op.SEND]), "tag": np.array([2**31])}, np.zeros(0, np.int64))
     with pytest.raises(TraceError, match="x: tag must be from -2147483648 to 2147483647, got 2147483648"):
         trace_of([rank], "x")
+
+
+@pytest.mark.parametrize("field", ["dest", "cpu", "region", "count"])
+def test_only_fields_of_an_op_are_taken(field: str) -> None:
+    """A field that does not exist, or that the builder itself sets, is refused and not dropped."""
+    fields = dict[str, Any]({"peer": 1, field: 5})
+    names = "begin, comm, flags, nbytes, peer, request, tag, took"
+    with pytest.raises(TraceError, match=f"rank 0: field of an op must be one of {names}, got {field}$"):
+        TraceBuilder(2)[0].add(Op.SEND, **fields)
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf")])
+def test_bursts_are_finite(seconds: float) -> None:
+    """A burst that is no number is refused where it is added."""
+    with pytest.raises(TraceError, match=f"rank 1: burst must be a finite number of seconds, got {seconds}$"):
+        TraceBuilder(2)[1].compute(seconds)
+
+
+def test_a_trace_has_ranks() -> None:
+    """A builder without ranks makes no trace."""
+    with pytest.raises(TraceError, match="none of mine: trace must have at least one rank, got none"):
+        TraceBuilder(0, "none of mine").build()

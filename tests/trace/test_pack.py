@@ -100,6 +100,33 @@ def test_spawned_worlds_come_in_the_order_they_started(tmp_path: Path) -> None:
     assert trace.ops.extras.tolist() == [1, 2]
 
 
+def test_a_spawn_without_entries_changes_no_other_op(tmp_path: Path) -> None:
+    """A Spawn without entries, at position 0, leaves the requests there, 0 and 1, to the wait that has them."""
+    wait = row(Op.WAIT, "Recv", count=2)
+    leave(tmp_path, 0, [wait, row(Op.SPAWN, "Spawn", nbytes=1)], size=1, worlds=["aa"], extras=[0, 1])
+    leave(tmp_path, 0, [], size=1, world="aa")
+    pack(tmp_path)
+    assert Trace.open(tmp_path).ops.extras.tolist() == [0, 1]
+
+
+def test_spawns_that_share_an_entry_are_refused(tmp_path: Path) -> None:
+    """The entry of two Spawns is translated once; the reader refuses it, as that of any two ops."""
+    spawn = row(Op.SPAWN, "Spawn", nbytes=1, count=1)
+    leave(tmp_path, 0, [spawn, spawn], size=1, worlds=["aa"], extras=[0])
+    leave(tmp_path, 0, [], size=1, world="aa")
+    pack(tmp_path)
+    with pytest.raises(TraceError, match="must leave each op entries of its own in the extra column"):
+        Trace.open(tmp_path)
+
+
+def test_ranks_agree_on_their_number(tmp_path: Path) -> None:
+    """The first rank says that it is alone, and another one that there are two."""
+    leave(tmp_path, 0, [SEND], size=1)
+    leave(tmp_path, 1, [RECV])
+    with pytest.raises(TraceError, match="ranks of world w0 must agree on their number, got 1 and 2"):
+        pack(tmp_path)
+
+
 def test_disagreement_about_a_communicator_is_an_error(tmp_path: Path) -> None:
     """Members that disagree about a communicator's ranks are an error."""
     leave(tmp_path, 0, [SEND])

@@ -129,6 +129,7 @@ def _lose_rank_1(parts: Path) -> None:
         (_document(".json", rank=0), r"w0-r00001\.json: name must be that of the rank's world and of its rank there"),
         (_document(".json", world="w1"), "name must be that of the rank's world"),
         (_document(".json", size=1), "got rank 1 of 1 in world w0"),
+        (_document(".json", size=3), "ranks of world w0 must agree on their number, got 2 and 3"),
         (_document(".end.json", rows=2), r"w0-r00001\.rows: rows must all be written, got 1 of 2"),
         (_append(".rows", SEND), "rows must all be written, got 2 of 1"),
         (_append(".rows", b"\1"), r"w0-r00001\.rows: file must have 72 bytes, got 73"),

@@ -167,6 +167,14 @@ def test_the_best_of_a_recording_is_what_a_tenth_of_its_readings_are_better_than
     assert best_of([rows[:0]]) == (0.0, 0.0)
 
 
+def test_ranks_that_do_not_do_a_piece_do_not_count_for_its_best() -> None:
+    """The best is that of the ranks that do the piece: of nine readings of 10 and 20 us, and nine of 10 us alone."""
+    both = np.array([(i, 10_000, 20_000) for i in range(WINDOW)], np.int64)
+    core, memory = both * np.array([1, 1, 0]), both * np.array([1, 0, 1])
+    assert best_of([both, core]) == best_of([memory, both]) == pytest.approx((1e-5, 2e-5))
+    assert best_of([core]) == pytest.approx((1e-5, 0.0))
+
+
 def test_the_response_of_one_burst_recorded_twice_by_hand() -> None:
     """The fitted response of a burst that takes 1.5 ** 0.4 times as long at a slowdown of 1.5, computed by hand.
 

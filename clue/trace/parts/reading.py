@@ -159,7 +159,7 @@ def whole_parts(folder: Path) -> list[RankPart]:
     """Return the parts of all ranks of a complete recording, in the order of the trace's ranks.
 
     Raises:
-        TraceError: If a part is faulty or missing, or a rank has not ended well.
+        TraceError: If a part is faulty or missing, a rank has not ended well, or ranks disagree about their number.
     """
     parts, faults = _read_parts(folder)
     if faults:
@@ -167,8 +167,12 @@ def whole_parts(folder: Path) -> list[RankPart]:
     if not parts or any(part.end is None or part.start.fault for part in parts):
         raise TraceError(describe_incomplete(folder))
     for world, members in _by_world(parts).items():
-        ranks, size = sorted(part.start.rank for part in members), members[0].start.size
-        if ranks != list(range(size)):
+        sizes = [part.start.size for part in members]
+        if min(sizes) < max(sizes):
+            rule = f"ranks of world {world} must agree on their number"
+            raise TraceError(f"{folder}: {rule}, got {min(sizes)} and {max(sizes)}")
+        ranks, size = {part.start.rank for part in members}, sizes[0]
+        if len(ranks) < size:
             missing = next(rank for rank in range(size) if rank not in ranks)
             raise TraceError(f"{folder}: world {world} must have parts of {size} ranks, got none of rank {missing}")
     return parts
