@@ -36,8 +36,7 @@ def is_uncertain(machine: Machine, noise: BurstNoise | None) -> bool:
 
 def deviation_bound(machine: Machine, noise: BurstNoise | None) -> float:
     """Return the largest deviation that a simulation's noise allows for the logarithm of any time in it."""
-    recorded = 0.0 if noise is None else noise.largest_deviation
-    return max(recorded, largest_deviation(machine))
+    return largest_deviation(machine, None if noise is None else noise.largest_deviation)
 
 
 def draw(
@@ -144,7 +143,7 @@ def sample_errors(
             tell=tell,
         )
     expected = error.of(Character.of(program, where, makespan))
-    off = expected.multipliers(sampling, program.name, where.machine)
+    off = expected.multipliers(sampling, program.name, where)
     reasons = (*_about_noise(where.machine, noise, Spread.of(drawn)), error.in_words(expected))
     return Sampled(sampling, drawn * off, makespan, expected.reach, reasons)
 
