@@ -35,13 +35,25 @@ def available_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
 
 
 def free_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int:
-    """Return the memory for new processes, bytes: the available memory, within the limit of the container."""
+    """Return the memory for new processes, bytes: the available memory, within the limit of the container.
+
+    The container's copies of files that were not used lately do not count as used: they give way to processes.
+    """
     free = available_memory(meminfo)
     try:
         most, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
     except OSError:
         return free
-    return free if most == "max" else min(free, max(0, int(most) - int(used)))
+    return free if most == "max" else min(free, max(0, int(most) - int(used) + _idle_files(group)))
+
+
+def _idle_files(group: Path) -> int:
+    """Return the memory of a container with copies of files that were not used lately, bytes; 0 if it is unknown."""
+    try:
+        lines = (group / "memory.stat").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
 
 
 def check_room(program: str, ranks: int, each: int, free: int | None = None) -> None:

@@ -28,8 +28,8 @@ from clue.units import count_of
 #: Folder in the cache.
 FOLDER = "extrapolated"
 _ROOT = Path(__file__).parents[1]
-#: Packages, and suffixes of files in them, whose code determines the traces.
-_MAKERS, _CODE = ("extrapolation", "structure", "models"), {".py", ".cpp", ".hpp"}
+#: Packages, and suffixes of files in them, whose code determines the traces; the last two, the bursts of recordings.
+_MAKERS, _CODE = ("extrapolation", "structure", "models", "trace", "uncertainty"), {".py", ".cpp", ".hpp"}
 
 
 def kept_extrapolation(

@@ -1,7 +1,8 @@
 """Executors of tasks: this process, other local processes, MPI processes, or a Dask cluster, with equal results.
 
 All are used through :class:`concurrent.futures.Executor`. The function that performs tasks is sent once to each worker,
-with all its data; tasks are sent in chunks. The caller decides on tasks and their order.
+with all its data, and again if its data change (:meth:`Pool.renew`); tasks are sent in chunks. The caller decides on
+tasks and their order.
 """
 
 from __future__ import annotations
@@ -106,6 +107,17 @@ class Pool(Generic[_Task, _Done]):
     ) -> None:
         self._submit, self._alone = None, 0.0
         self._opened.__exit__(kind, error, trace)
+
+    def renew(self) -> None:
+        """Let workers that exist get the function that performs tasks anew, as its data have changed.
+
+        Raises:
+            UsageError: If the executor cannot be used again.
+        """
+        if self._submit is not None:
+            self._submit = None
+            self._opened.close()
+            self._open()
 
     def perform(self, tasks: Sequence[_Task]) -> Iterator[tuple[int, _Done]]:
         """Perform tasks; yields the index and result of each as it is completed.

@@ -128,9 +128,11 @@ class RememberingPredictor(Predictor):
     # --- what is the same ---
 
     def _key(self, task: Task) -> object:
-        where = task.where
+        where, application = task.where, task.key[0]
         beside = tuple(tuple(map(self._key, tasks)) for tasks in task.beside)
-        return (task.key, where.instances, what_decides(where.machine, where.placement, self._identity), beside)
+        # The model of a program's parts holds for the machine of one name, however alike another one is.
+        name = "" if application.modelled is None else where.machine.name
+        return (task.key, where.instances, name, what_decides(where.machine, where.placement, self._identity), beside)
 
     def _identity(self, part: object) -> object:
         """Return the number of a part of a machine; equal parts have the same number."""

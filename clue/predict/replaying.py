@@ -229,6 +229,9 @@ class ReplayPredictor(Predictor):
             self._recorded[key] = Recorded(replace(program, memory=()), program.memory, noise, sample, Origin.of(trace))
         for application in dict.fromkeys(application for application, _ in new if application.trace is not None):
             self._compare_origins(application)
+        if new:
+            # Workers that exist already, as for steps beyond the budget, have only the traces of their start.
+            self._pool.renew()
 
     def _compare_origins(self, application: Application) -> None:
         """Compare what an application's traces record, as one name stands for all numbers of ranks.

@@ -12,6 +12,8 @@ Limits hold in every sample: an option that misses a deadline, the runs per mont
 is not the best in it. Uncertain prices are drawn as well, if the criterion or a limit depends on money
 (:mod:`clue.purchase.prices`).
 
+A time that was not simulated, but told by a fitted model or a skeleton, has the error of that method alone.
+
 If only a part of a program was replayed (:mod:`clue.steady`), the error of that estimate is drawn too, independently
 for each prediction.
 """
@@ -187,7 +189,8 @@ class RankingSampler:
         if run not in self._deviations:
             noise = max(self._noise(task) or 0.0 for task in run.tasks)
             part = max((each.reach for each in run.predictions), default=0.0) / TAIL
-            self._deviations[run] = math.hypot(noise, part, 0.0 if self._error is None else self._error.most)
+            off = 0.0 if self._error is None or not any(_are_simulated(run)) else self._error.most
+            self._deviations[run] = math.hypot(noise, part, off)
         return self._deviations[run]
 
     def _has_noise(self, attempt: Attempt) -> bool:
@@ -259,18 +262,25 @@ class RankingSampler:
     def _in_part(self, task: Task, reach: float) -> Doubles:
         """Return the error factors of a partial replay, independent of other replays, shape (samples,)."""
         where = task.where
-        of_task = ("part", task.key[0].name, task.key[1], where.instances, len(where.machine.nodes))
-        thing = (*of_task, *model_of(where.machine))
+        of_task = ("part", task.key[0].name, task.key[1], where.instances, len(set(where.placement.nodes)))
+        thing = (*of_task, *model_of(where))
         drawn = [sample.generator(*thing).standard_normal() for sample in self._sampling.each()] if reach else [0.0]
         return np.exp(reach / TAIL * np.array(drawn))
 
     def _off(self, run: Run, error: ModelError) -> Doubles:
-        """Return the factors of the model error, shape (components, samples)."""
-        found = []
-        for task, makespan in zip(run.tasks, run.seconds, strict=True):
-            expected = error.of(self._predictor.character(task, makespan))
-            found.append(expected.multipliers(self._sampling, task.key[0].name, task.where.machine))
-        return np.array(found)
+        """Return the factors of the model error, shape (components, samples); 1 for what was not simulated."""
+        found: Doubles = np.ones((len(run.tasks), self._sampling.samples))
+        told = zip(run.tasks, run.seconds, _are_simulated(run), strict=True)
+        for k, (task, makespan, is_simulated) in enumerate(told):
+            if is_simulated:
+                expected = error.of(self._predictor.character(task, makespan))
+                found[k] = expected.multipliers(self._sampling, task.key[0].name, task.where)
+        return found
+
+
+def _are_simulated(run: Run) -> list[bool]:
+    """Tell for each component whether its time is that of a simulation; bounds without a prediction are."""
+    return [each.simulated for each in run.predictions] or [True] * len(run.tasks)
 
 
 def _spread(figures: Doubles, without: float) -> Spread | None:

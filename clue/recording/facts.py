@@ -254,4 +254,5 @@ def recorder_sources() -> list[Path]:
     """Return the files of the virtual layer that record, and the files that pack its parts of a trace."""
     layer, trace = _ROOT / "virtual_layer", _ROOT / "clue" / "trace"
     live = set((layer / "substitutes").rglob("*.py"))
-    return sorted({*layer.rglob("*.py")} - live) + sorted((trace / "parts").glob("*.py")) + [trace / "pack.py"]
+    recording = {*layer.rglob("*.py"), *layer.rglob("*.cpp")} - live
+    return sorted(recording) + sorted((trace / "parts").glob("*.py")) + [trace / "pack.py"]

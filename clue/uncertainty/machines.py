@@ -17,9 +17,19 @@ def states_noise(machine: Machine) -> bool:
     )
 
 
-def largest_deviation(machine: Machine) -> float:
-    """Return the largest deviation that a machine's noise allows for the logarithm of any time on it."""
-    nodes = [math.hypot(log_deviation(each.computation), log_deviation(each.factor)) for each in _of_nodes(machine)]
+def largest_deviation(machine: Machine, recorded: float | None = None) -> float:
+    """Return the largest deviation that a machine's noise allows for the logarithm of any time on it.
+
+    Args:
+        machine: The machine.
+        recorded: Deviation of bursts in repeated recordings, which replaces the computation noise that nodes state.
+    """
+
+    def of_bursts(noise: NodeNoise) -> float:
+        computation = log_deviation(noise.computation) if recorded is None else recorded
+        return math.hypot(computation, log_deviation(noise.factor))
+
+    nodes = map(of_bursts, _of_nodes(machine))
     return max(*nodes, *(log_deviation(max(each.send, each.transmission)) for each in _of_links(machine)))
 
 

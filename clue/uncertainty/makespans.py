@@ -37,8 +37,7 @@ def is_uncertain(machine: Machine, noise: BurstNoise | None) -> bool:
 
 def deviation_bound(machine: Machine, noise: BurstNoise | None) -> float:
     """Return the largest deviation that a simulation's noise allows for the logarithm of any time in it."""
-    recorded = 0.0 if noise is None else noise.largest_deviation
-    return max(recorded, largest_deviation(machine))
+    return largest_deviation(machine, None if noise is None else noise.largest_deviation)
 
 
 def draw(
@@ -150,7 +149,7 @@ def sample_errors(
     expected = error.of(Character.of(program, where, makespan))
     of_noise = Spread.of(drawn)
     explained = math.log(of_noise.high / of_noise.low) / 2 if of_noise.low > 0 else 0.0
-    off = expected.beyond(explained).multipliers(sampling, program.name, where.machine)
+    off = expected.beyond(explained).multipliers(sampling, program.name, where)
     reasons = (*_about_noise(where.machine, noise, of_noise), error.in_words(expected))
     return Sampled(sampling, drawn * off, makespan, expected.reach, reasons)
 

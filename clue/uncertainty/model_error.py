@@ -4,6 +4,7 @@ For a program p on a machine m, the logarithm of measured / predicted is modelle
 program has on all machines (a biased recording, a phase that the model leaves out), and a part of each case. Machines
 that are compared for one program share S, so their order depends only on C; the interval of a prediction includes both.
 C is wider for some kinds of cases: kinds differ in the predicted share of communication and the size of messages.
+Machines on which all predictions are the same are one machine m.
 
 The parts are components of variance with random effects (S. R. Searle, G. Casella, C. E. McCulloch, Variance
 Components, 1992, ch. 3), here about 0 rather than their mean, so that a bias of all predictions makes intervals wider.
@@ -16,12 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from clue.kernel import Candidate, Program, computation_bound
-from clue.machine import Machine, NodeNoise
+from clue.machine import NodeNoise
 from clue.trace import COLLECTIVES, Op, Ops
 from clue.uncertainty.noise import Sampling, within_reach
 from clue.uncertainty.spread import TAIL
@@ -45,9 +47,21 @@ class Character:
     @classmethod
     def of(cls, program: Program, where: Candidate, makespan: float) -> Character:
         """Return the character of a prediction."""
-        computing = computation_bound(program, where.machine, where.placement)
-        share = 1 - computing / makespan if makespan > 0 else 0.0
+        share = 1 - _computing(program, where, makespan) / makespan if makespan > 0 else 0.0
         return cls(min(max(share, 0.0), 1.0), mean_message(program.columns))
+
+
+def _computing(program: Program, where: Candidate, makespan: float) -> float:
+    """Return the time of the rank that computes longest, seconds.
+
+    On a machine that changes, it computes at the mean of the speeds that the machine has during the makespan.
+    """
+    machine = where.machine
+    seconds = [computation_bound(program, replace(each, changes=()), where.placement) for each in machine.epochs]
+    if min(seconds) <= 0:
+        return 0.0
+    begins = [0.0, *(min(at, makespan) for at, _ in machine.changes), makespan]
+    return makespan / sum((end - begin) / each for (begin, end), each in zip(pairwise(begins), seconds, strict=True))
 
 
 def mean_message(ops: Ops) -> float:
@@ -153,13 +167,13 @@ class Expected:
         left = math.sqrt(max(1 - (noise / self.reach) ** 2, 0.0)) if self.reach else 0.0
         return replace(self, shared=self.shared.times(left), own=self.own.times(left))
 
-    def multipliers(self, sampling: Sampling, program: str, machine: Machine) -> npt.NDArray[np.float64]:
+    def multipliers(self, sampling: Sampling, program: str, where: Candidate) -> npt.NDArray[np.float64]:
         """Return the factor of a makespan in each sample, shape (samples,).
 
         The shared part is drawn for the program, the other part for program and machine model: options that differ
         only in the number of nodes have it in common.
         """
-        model = model_of(machine)
+        model = model_of(where)
         return np.exp(
             [
                 self.shared.draw(sample.generator("model error", program))
@@ -213,12 +227,17 @@ def intervals(edges: tuple[float, ...], end: float) -> Iterator[tuple[float, flo
     yield from zip((0.0, *edges), (*edges, end), strict=True)
 
 
-def model_of(machine: Machine) -> tuple[str, ...]:
-    """Return the key of a machine model: figures of node types and network, without numbers of nodes and names."""
+def model_of(where: Candidate) -> tuple[str, ...]:
+    """Return the key of a machine model: figures of the network and of the node types with ranks.
+
+    It has no numbers of nodes, names, prices or sizes of memory: figures on which no predicted time depends.
+    """
+    used = {where.machine.nodes[node].name: where.machine.nodes[node] for node in where.placement.nodes}
     types = {
-        repr(replace(each, name="", source="", price=None, noise=NodeNoise())) for each in machine.node_types().values()
+        repr(replace(each, name="", source="", price=None, memory=None, sockets=None, noise=NodeNoise()))
+        for each in used.values()
     }
-    return (*sorted(types), repr(machine.network))
+    return (*sorted(types), repr(where.machine.network))
 
 
 def student(x: float, degrees: float) -> float:

@@ -11,7 +11,7 @@ import pytest
 import clue
 from clue.errors import UsageError
 from clue.extrapolation import Family, Made, RefusedError, extrapolate, kept, making
-from clue.extrapolation.kept import kept_extrapolation
+from clue.extrapolation.kept import _makers, kept_extrapolation
 from tests.extrapolation.families import Ring, ring, saved
 
 GRID = tuple((size, ranks) for size in (8, 16) for ranks in (2, 4))
@@ -143,3 +143,15 @@ def test_notes_of_a_trace_that_is_made_come_after_what_is_said_of_its_making(
     monkeypatch.setattr(making, "infer", Noted)
     notes = clue.extrapolate(pattern, size=40, ranks=64).trace.head.notes
     assert notes[-1] == "own" and len(set(notes)) == len(notes)
+
+
+@pytest.mark.parametrize("package", ["extrapolation", "structure", "models", "trace", "uncertainty"])
+def test_other_code_makes_other_traces(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kept trace depends on the code that makes it, and on the code that makes bursts of recordings comparable."""
+    monkeypatch.setattr(kept, "_ROOT", tmp_path)
+    code = tmp_path / package / "speed.py"
+    code.parent.mkdir()
+    code.write_text("USUAL = 1.1")
+    before = _makers.__wrapped__()
+    code.write_text("USUAL = 1.15")
+    assert _makers.__wrapped__() != before

@@ -27,7 +27,10 @@ def test_too_many_ranks_are_told_with_what_each_takes() -> None:
 
 
 def test_a_container_limits_memory(tmp_path: Path) -> None:
-    """Free memory is the smaller of the computer's and the container's; "max" means no limit."""
+    """Free memory is the smaller of the computer's and the container's; "max" means no limit.
+
+    A container's copies of files that were not used lately are free.
+    """
     meminfo = tmp_path / "meminfo"
     meminfo.write_text(MEMINFO)
     assert free_memory(meminfo, tmp_path) == 1_024_000
@@ -36,6 +39,8 @@ def test_a_container_limits_memory(tmp_path: Path) -> None:
     assert free_memory(meminfo, tmp_path) == 1_024_000
     (tmp_path / "memory.max").write_text("1000000\n")
     assert free_memory(meminfo, tmp_path) == 600_000
+    (tmp_path / "memory.stat").write_text("anon 250000\nfile 150000\ninactive_file 100000\nactive_file 50000\n")
+    assert free_memory(meminfo, tmp_path) == 700_000
 
 
 def test_private_memory_grows_with_what_a_process_takes() -> None:

@@ -20,6 +20,7 @@ from clue.trace import Trace, TraceBuilder
 from clue.uncertainty import Sampling
 from tests.kernel.cases import machine
 from tests.predict.test_predictor import Formula
+from tests.uncertainty.test_model_error import known
 
 MEASURED = predict(SkeletonRun("here.json", "feed", 2, 0.5, 10.0, 100.0, dedicated=10.0))
 
@@ -69,6 +70,30 @@ def test_samples_are_drawn_from_what_skeletons_are_off_by() -> None:
     assert first.spread is not None
     assert 4.3 < first.spread.low < 4.7
     assert 5.3 < first.spread.high < 5.8
+
+
+def test_errors_of_simulations_do_not_count_for_skeletons() -> None:
+    """Simulations are off by 50 %: 6 s by a formula are 3.2 to 11.4 s, 5 s by a skeleton 4.5 to 5.6 s as without."""
+    options = Option("there", machine(2), measured={"w": MEASURED}), Option("drawn", machine(2))
+    ranking = rank_options(scenario(*options), asked(Formula()), sampling=Sampling(400, 1), error=known(0.5))
+    spreads = {entry.option: entry.spread for entry in ranking.entries}
+    there, drawn = spreads["there"], spreads["drawn"]
+    assert there is not None and drawn is not None
+    assert 4.3 < there.low < 4.7
+    assert 5.3 < there.high < 5.8
+    assert drawn.low < 4
+    assert drawn.high > 9
+
+
+def test_instances_beside_each_other_are_not_what_a_skeleton_says() -> None:
+    """Two instances on four nodes are said to take 5 s each, as a skeleton took alone; one after the other do so."""
+    said = "w: 2 instances run side by side, each for as long as the skeleton says"
+    for nodes, makespan in ((4, 5.0), (2, 10.0)):
+        single = scenario(Option("there", machine(nodes), measured={"w": MEASURED}))
+        two = replace(single, workloads=(replace(single.workloads[0], instances=2),))
+        ranking = rank_options(two, asked(Formula()))
+        assert ranking.entries[0].score == makespan
+        assert any(said in each for each in ranking.warnings) == (nodes == 4)
 
 
 CONFIG = """\

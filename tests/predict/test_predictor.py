@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from clue.machine import NodeNoise
+from clue.kernel import Candidate
+from clue.machine import NodeNoise, Placement
 from clue.predict.application import Application, Key
 from clue.predict.executors import Pool
 from clue.predict.prediction import Prediction, Task
@@ -17,7 +18,7 @@ from clue.progress import Progress, silent
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options, what_if
 from clue.uncertainty import Sampling
 from tests.kernel.cases import machine
-from tests.purchase.test_ranking import traces
+from tests.purchase.test_ranking import at_once, traces
 
 
 class Formula(Predictor):
@@ -119,3 +120,19 @@ def test_a_pool_does_whatever_can_be_pickled(monkeypatch: pytest.MonkeyPatch) ->
             assert sorted(pool.perform(tasks)) == [(i, 2 * i) for i in tasks]
             with pytest.raises(ArithmeticError, match="-1"):
                 list(pool.perform([1, 2, -1]))
+
+
+@pytest.mark.long
+def test_a_trace_may_be_wanted_when_workers_have_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers began with the trace on 2 ranks, which takes 6 s; they replay that on 4 ranks, too, which takes 3 s."""
+    at_once(monkeypatch)
+    predictor = ReplayPredictor(traces, workers=2)
+
+    def replayed(ranks: int) -> list[float]:
+        key = (Application(arguments=("1",), trace="x"), ranks)
+        predictor.prepare({key: f"x on {ranks} ranks"}, silent)
+        where = Candidate(machine(ranks), Placement(tuple(range(ranks))))
+        return [prediction.makespan for _, prediction in predictor.predict([Task(key, where)] * 4)]
+
+    with predictor.at_work():
+        assert (replayed(2), replayed(4)) == ([6.0] * 4, [3.0] * 4)

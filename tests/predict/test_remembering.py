@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from clue.machine import Machine, NodeNoise, NodeType
 from clue.predict.remembering import RememberingPredictor
 from clue.predict.replaying import ReplayPredictor
@@ -11,6 +13,8 @@ from clue.purchase import Option, Ranking, Scenario, rank_options
 from clue.uncertainty import Sampling
 from clue.units import Money
 from tests.kernel.cases import machine
+from tests.predict.test_modelling import by_parts, cluster, composed, modelling
+from tests.predict.test_predictor import Formula
 from tests.purchase.test_ranking import option, scenario, traces, workload
 
 
@@ -70,3 +74,12 @@ def test_samples_are_drawn_once() -> None:
     assert predictor.asked == made
     assert told(first) == told(rank_options(noisy, ReplayPredictor(traces), sampling=sampling))
     assert first.entries[0].best is not None
+
+
+def test_machines_of_other_names_have_models_of_their_own() -> None:
+    """Two machines are described alike, but a program's parts took 0.74 s on one and 0.62 s on the other."""
+    one, other = cluster("slow", "slow"), replace(cluster("slow", "slow"), name="other")
+    files = {f"heat-{one.name}.yaml": composed(one), "heat-other.yaml": composed(other, 3e-4)}
+    predictor = RememberingPredictor(modelling(files.__getitem__, Formula()))
+    found = [(each.option, each.score) for each in rank_options(by_parts(800, [one, other]), predictor).entries]
+    assert found == [("option other", pytest.approx(0.62)), ("option slow+slow", pytest.approx(0.74))]

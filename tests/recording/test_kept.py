@@ -492,8 +492,9 @@ def test_who_waits_is_told_for_whom(recorder: Recorder, heat: Path) -> None:
 
 
 def test_the_recorder_is_what_records_and_no_more() -> None:
-    """The recorder's sources include the format of parts, but not the modules that only live runs use."""
+    """The recorder's sources include C++ and the format of parts, but not the modules that only live runs use."""
     sources = [path.as_posix() for path in facts.recorder_sources()]
     assert any(each.endswith("virtual_layer/recorder.py") for each in sources)
+    assert any(each.endswith("virtual_layer/paths.cpp") for each in sources)
     assert any(each.endswith("clue/trace/parts/__init__.py") for each in sources)
     assert not any("/virtual_layer/substitutes/" in each for each in sources)

@@ -33,6 +33,7 @@ from clue.uncertainty import (
     sample_makespans,
     typical_recording,
 )
+from clue.uncertainty.makespans import deviation_bound
 from clue.uncertainty.noise import log_deviation
 from tests.kernel.cases import LINK, LOCAL_LINK, RECEIVE, machine, sending, transmission
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
@@ -286,6 +287,17 @@ def test_few_recordings_make_wide_intervals() -> None:
         assert math.log(spread.high) == pytest.approx(expected, rel=0.25)
         assert math.log(spread.low) == pytest.approx(-expected, rel=0.25)
         assert noise.largest_deviation * NormalDist().inv_cdf(0.9) >= expected
+
+
+def test_recorded_bursts_and_a_stated_factor_multiply() -> None:
+    """Logarithms of bursts deviate by 0.3 from run to run and by 0.4 between processors, so by 0.5 in all.
+
+    The noise of bursts that the machine states does not count beside that of recordings.
+    """
+    factor = math.sqrt(math.expm1(0.4**2))
+    recorded = BurstNoise({"": 0.3}, estimated=False)
+    assert deviation_bound(noisy(1, computation=2.0, factor=factor), recorded) == pytest.approx(0.5)
+    assert deviation_bound(noisy(1, factor=factor), None) == pytest.approx(0.4)
 
 
 @pytest.mark.long

@@ -15,11 +15,12 @@ from scipy import stats
 from clue.config.model_errors import known_model_error, load_model_error, shipped_model_error, site_file
 from clue.errors import ConfigError, UsageError
 from clue.kernel import Candidate, simulate
-from clue.machine import Placement
+from clue.machine import Machine, Placement
 from clue.predict.replaying import ReplayPredictor
-from clue.purchase import Criterion, Scenario, rank_options
+from clue.purchase import Criterion, Option, Scenario, rank_options
 from clue.uncertainty import Character, Expected, ModelError, Sampling, Spread, sample_errors
 from clue.uncertainty.model_error import Kind, Scatter, model_of, student
+from clue.units import Money
 from clue.validation.learning import Known, as_yaml, learn
 from tests.kernel.cases import machine
 from tests.purchase.test_ranking import traces, workload
@@ -34,6 +35,11 @@ def known(own: float, shared: float = 0.0, degrees: float = 1e9) -> ModelError:
     """Return model errors that are the same for all kinds of programs."""
     everything = Kind((0.0, math.inf), (0.0, math.inf), 10, Scatter(own, degrees))
     return ModelError("by hand", "2026-01-01", 10, 2, Scatter(shared, degrees), (everything,))
+
+
+def everywhere(on: Machine) -> Candidate:
+    """Return a machine with a rank on each node."""
+    return Candidate(on, Placement(tuple(range(len(on.nodes)))))
 
 
 @pytest.mark.parametrize("degrees", [3, 5, 10, 100, 1e9])
@@ -102,10 +108,11 @@ def test_a_prediction_lies_in_its_interval(samples: int, seed: int, own: float, 
 def test_the_machines_of_a_program_share_its_part() -> None:
     """Two machines of a program differ only by their own parts of the error: 10 % each make 14 %."""
     expected = known(0.1, 0.5).of(COMPUTING)
-    slow, fast = (expected.multipliers(Sampling(2000), "p.py", machine(2, performance_factor=f)) for f in (1.0, 2.0))
+    machines = [machine(2, performance_factor=factor) for factor in (1.0, 2.0)]
+    slow, fast = (expected.multipliers(Sampling(2000), "p.py", everywhere(on)) for on in machines)
     assert np.log(slow / fast).std() == pytest.approx(0.1 * math.sqrt(2), rel=0.08)
     assert np.log(slow).std() == pytest.approx(math.hypot(0.1, 0.5), rel=0.08)
-    other = expected.multipliers(Sampling(2000), "q.py", machine(2))
+    other = expected.multipliers(Sampling(2000), "q.py", everywhere(machine(2)))
     assert abs(np.corrcoef(np.log(slow), np.log(other))[0, 1]) < 5 / math.sqrt(2000)
 
 
@@ -113,10 +120,58 @@ def test_a_model_of_a_machine_has_no_number_of_nodes_and_no_name() -> None:
     """The error of a machine does not depend on its number of nodes or its name, but on the speed of its nodes."""
     two, four, fast = machine(2), machine(4), machine(2, performance_factor=0.5)
     named = replace(two, name="b", nodes=tuple(replace(node, name="other") for node in two.nodes))
-    assert model_of(two) == model_of(four) == model_of(named) != model_of(fast)
+    models = [model_of(everywhere(each)) for each in (two, four, named, fast)]
+    assert models[0] == models[1] == models[2] != models[3]
     expected = known(0.1).of(COMPUTING)
-    drawn = [expected.multipliers(Sampling(10), "p.py", on).tolist() for on in (two, four)]
+    drawn = [expected.multipliers(Sampling(10), "p.py", everywhere(on)).tolist() for on in (two, four)]
     assert drawn[0] == drawn[1]
+
+
+def test_a_model_of_a_machine_has_only_what_times_depend_on() -> None:
+    """Memory, and nodes without ranks, change no time, so the error is that of the same machine."""
+    plain, large = machine(2, memory=64e9), machine(2, memory=128e9)
+    mixed = replace(plain, nodes=(*plain.nodes, replace(plain.nodes[0], name="other", performance_factor=2.0)))
+    assert model_of(Candidate(plain, ONE)) == model_of(Candidate(large, ONE)) == model_of(Candidate(mixed, ONE))
+    assert model_of(Candidate(mixed, ONE)) != model_of(Candidate(mixed, Placement((0, 2))))
+
+
+def test_who_is_as_fast_and_cheaper_is_the_best_for_certain() -> None:
+    """5 % more money for twice the memory: both options take the same time in each sample, so the cheaper one wins.
+
+    With errors of their own, of 13 % each, it would win in 60 % of the samples.
+    """
+    options = tuple(
+        Option(name, machine(1, memory=memory), Money(price, "EUR"))
+        for name, memory, price in (("small", 64e9, 1000.0), ("large", 128e9, 1050.0))
+    )
+    scenario = Scenario("by hand", (workload(ranks=(1,)),), options, criterion=Criterion.COST_PER_RUN)
+    ranking = rank_options(scenario, ReplayPredictor(traces), sampling=Sampling(100), error=known(0.13))
+    found = [(entry.option, entry.position, entry.best) for entry in ranking.entries]
+    assert found == [("small", 1, 1.0), ("large", 2, 0.0)]
+
+
+def test_the_order_of_options_changes_no_interval() -> None:
+    """Two options share a run, as one rank uses the first node of either; further nodes do not count for its error."""
+    plain = machine(1)
+    mixed = replace(plain, nodes=(*plain.nodes, replace(plain.nodes[0], name="other", performance_factor=2.0)))
+    options = [Option("plain", plain), Option("mixed", mixed)]
+    spreads = []
+    for each in (options, options[::-1]):
+        scenario = Scenario("by hand", (workload(ranks=(1,)),), tuple(each), criterion=Criterion.MAKESPAN)
+        ranking = rank_options(scenario, ReplayPredictor(traces), sampling=Sampling(20), error=known(0.1))
+        spreads.append({entry.option: entry.spread for entry in ranking.entries})
+    assert spreads[0] == spreads[1]
+
+
+def test_a_machine_that_changes_computes_at_its_mean_speed() -> None:
+    """10 s of computation take twice as long from 5 s on: a makespan of 15 s is computation alone.
+
+    In a makespan of 30 s the mean speed is 1/6 + 5/6 / 2 = 7/12, so the computation takes 120/7 s, and 3/7 are left.
+    """
+    changing = machine(1, changes=((5.0, machine(1, performance_factor=2.0)),))
+    found = [Character.of(bursts([10.0]), Candidate(changing, ONE), makespan) for makespan in (4.0, 15.0, 30.0)]
+    assert [each.communication for each in found] == pytest.approx([0.0, 0.0, 3 / 7], abs=1e-6)
+    assert Character.of(bursts([]), Candidate(changing, ONE), 15.0).communication == 1.0
 
 
 def test_a_small_lead_is_no_order() -> None:
