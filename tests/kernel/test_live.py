@@ -727,6 +727,34 @@ def test_cancelling_depends_on_virtual_time_only(receiver: int, tag: int, sent: 
     assert finishes(done)[receiver] == pytest.approx(5.0 + SEND + TRAVEL + RECEIVE if sent else cancelled)
 
 
+@pytest.mark.parametrize("tags", [(5, ANY), (5, 5, ANY)])
+@pytest.mark.parametrize("ports", [False, True])
+def test_the_message_of_a_cancelled_receive_goes_to_the_next_that_fits_it(tags: tuple[int, ...], ports: bool) -> None:
+    """Messages of tags 5 and 7 are sent at 5 s; of the receives, the first one (tag 5) is cancelled at 1 s.
+
+    The first message goes to a second receive of tag 5, or else to the one of any tag, whether the sender is simulated
+    ahead of the receiver or takes turns with it (ports).
+    """
+    heard: list[Any] = []
+
+    def receiver() -> Script:
+        for request, tag in enumerate(tags):
+            yield irecv(request, 1, tag)
+        yield Call(LiveOp.CANCEL, seconds(1.0), request=0)
+        heard.extend((yield wait(*range(len(tags)))))
+        if len(tags) == 2:
+            heard.append((yield recv(1, 7)))
+
+    def both() -> Script:
+        yield send(0, "x", after=5.0, tag=5)
+        yield send(0, "y", tag=7)
+
+    on = machine(2)
+    on = replace(on, network=replace(on.network, contention=Ports())) if ports else on
+    run(receiver(), both(), on=on)
+    assert heard == ["cancelled", (1, 5, "x"), (1, 7, "y")]
+
+
 def test_a_receive_whose_message_is_on_its_way_can_be_cancelled() -> None:
     """A message sent at 0 s arrives after 110 ms; a receive of its source, cancelled before, leaves it to the next."""
     heard: list[Any] = []

@@ -48,6 +48,20 @@ class LiveMessage(Message):
         self.landed: Callable[[], None] | None = None
 
 
+class LiveReceive(Receive):
+    """A receive that a program has posted.
+
+    Attributes:
+        tag: Its tag, or :data:`ANY_TAG`.
+    """
+
+    __slots__ = ("tag",)
+
+    def __init__(self, posted: float | None, place: int = 0) -> None:
+        super().__init__(posted, place)
+        self.tag = 0
+
+
 @dataclass(slots=True, eq=False)
 class Posted:
     """A receive that has no message yet.
@@ -192,10 +206,12 @@ def _order(message: LiveMessage) -> int:
     return message.order
 
 
-def _follows(message: LiveMessage, first: LiveMessage) -> bool:
-    """Tell whether a message comes later than another one with the same envelope."""
-    alike = message.box is first.box and (message.source, message.tag) == (first.source, first.tag)
-    return alike and message.order > first.order
+def _prefers(receive: LiveReceive, message: LiveMessage) -> bool:
+    """Tell whether a receive would take a message rather than the later one of the same source that it has."""
+    own = receive.message
+    if not isinstance(own, LiveMessage) or own.box is not message.box or own.source != message.source:
+        return False
+    return own.order > message.order and receive.tag in {ANY_TAG, message.tag}
 
 
 class LiveMailboxes(Mailboxes):
@@ -213,6 +229,7 @@ class LiveMailboxes(Mailboxes):
     """
 
     message_type = LiveMessage
+    receive_type = LiveReceive
 
     def __init__(self, machine: VirtualMachine, ranks: Sequence[Rank]) -> None:
         super().__init__()
@@ -259,6 +276,8 @@ class LiveMailboxes(Mailboxes):
         context, source, dest, tag = channel
         if tag < 0:
             return super().post(channel, receive)
+        if isinstance(receive, LiveReceive):
+            receive.tag = tag
         box = self.box(context, dest)
         if takes and source != ANY and not box.wild:
             message = box.first_from(source, tag)
@@ -335,22 +354,24 @@ class LiveMailboxes(Mailboxes):
         """
         message = receive.message
         assert isinstance(message, LiveMessage)
-        later = [
-            each
-            for each in rank.requests.values()
-            if isinstance(each, Receive) and isinstance(each.message, LiveMessage) and _follows(each.message, message)
-        ]
-        later.sort(key=lambda each: each.message.order)  # type: ignore[union-attr]
-        come = message.envelope is not None and message.envelope <= rank.clock
-        if come or not all(each.message.eager for each in (receive, *later)):  # type: ignore[union-attr]
-            return False
-        for each in later:
-            following = each.message
-            each.match(message)
-            assert isinstance(following, LiveMessage)
-            message = following
-        message.receive, box = None, message.box
+        box = message.box
         assert box is not None
+        freed, takers = [message], list[LiveReceive]()
+        waiting: dict[object, Posted] = {posted.receive: posted for posted in box.in_order() if posted.takes}
+        for each in rank.requests.values():  # in the order in which they were posted
+            if each in waiting and waiting[each].fits(freed[-1].source, freed[-1].tag):
+                break
+            if isinstance(each, LiveReceive) and _prefers(each, freed[-1]):
+                assert isinstance(each.message, LiveMessage)
+                freed.append(each.message)
+                takers.append(each)
+        come = message.envelope is not None and message.envelope <= rank.clock
+        if come or not all(each.eager for each in freed):
+            return False
+        for taker, taken in zip(takers, freed, strict=False):
+            taker.match(taken)
+        message = freed[-1]
+        message.receive = None
         posted = None if box.wild else box.take_named(message.source, message.tag)
         if posted is not None:
             posted.receive.match(message)
