@@ -144,6 +144,45 @@ def test_an_undecided_receive_comes_before_those_posted_later(one: float, other:
     assert heard == expected
 
 
+def test_a_later_message_for_an_earlier_receive_delays_no_other() -> None:
+    """Of two receives from any source, the first wants tag 7, sent at 3 s; the second gets tag 5, sent at 1 s, then.
+
+    The sender of tag 7 is simulated before the message arrives that the second receive gets.
+    """
+    heard: list[Any] = []
+
+    def receiver() -> Script:
+        yield irecv(0, ANY, 7)
+        yield irecv(1)
+        for request in (1, 0):
+            heard.extend((yield wait(request)))
+            heard.append((yield Call(LiveOp.WTIME)))
+
+    done = run(receiver(), sender(0, "early", after=1.0, tag=5), sender(0, "late", after=3.0, tag=7))
+    early, late = pytest.approx(1.0 + TRAVEL), pytest.approx(3.0 + TRAVEL)
+    assert heard == [(1, 5, "early"), early, (2, 7, "late"), late]
+    assert not any(" late: " in warning for warning in done.result.warnings)
+
+
+def test_many_receives_from_any_source_may_be_open() -> None:
+    """Forty receives from any source, each of a tag of its own, get the messages of a rank that sends one by one."""
+    heard: list[Any] = []
+    tags = range(40)
+
+    def receiver() -> Script:
+        for tag in tags:
+            yield irecv(tag, ANY, tag)
+        heard.extend((yield wait(*tags)))
+
+    def sending_all() -> Script:
+        for tag in tags:
+            yield send(0, f"message {tag}", tag=tag)
+
+    done = run(receiver(), sending_all())
+    assert heard == [(1, tag, f"message {tag}") for tag in tags]
+    assert finishes(done)[0] == pytest.approx(40 * SEND + TRANSMIT)
+
+
 def test_a_rendezvous_is_taken_by_its_envelope() -> None:
     """A rendezvous is matched when its envelope arrives; its data follow after the receive's answer."""
     heard: list[Any] = []
@@ -725,6 +764,43 @@ def test_cancelling_depends_on_virtual_time_only(receiver: int, tag: int, sent: 
     assert heard == (["cancelled", *both] if sent else both)
     cancelled = 2 * RECEIVE + 1.0
     assert finishes(done)[receiver] == pytest.approx(5.0 + SEND + TRAVEL + RECEIVE if sent else cancelled)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "cancelled"),
+    [([(1, 5), (1, ANY)], [0]), ([(1, 5), (1, 5), (1, ANY)], [0]), ([(1, 5), (ANY, 5), (1, ANY)], [0, 1])],
+)
+@pytest.mark.parametrize("ports", [False, True])
+def test_the_message_of_a_cancelled_receive_goes_to_the_next_that_fits_it(
+    wanted: list[tuple[int, int]], cancelled: list[int], ports: bool
+) -> None:
+    """Messages of tags 5 and 7 are sent at 5 s; receives posted at 0 s are cancelled at 1 s.
+
+    The first message goes to the first receive left that fits it, of tag 5 or of any tag, whether the sender is
+    simulated ahead of the receiver or takes turns with it (ports).
+    """
+    heard: list[Any] = []
+    kept = [request for request in range(len(wanted)) if request not in cancelled]
+
+    def receiver() -> Script:
+        for request, (source, tag) in enumerate(wanted):
+            yield irecv(request, source, tag)
+        yield Call(Op.COMPUTE, seconds(1.0))
+        for request in cancelled:
+            yield Call(LiveOp.CANCEL, request=request)
+        heard.extend((yield wait(*cancelled)))
+        heard.extend((yield wait(*kept)))
+        if len(kept) == 1:
+            heard.append((yield recv(1, 7)))
+
+    def both() -> Script:
+        yield send(0, "x", after=5.0, tag=5)
+        yield send(0, "y", tag=7)
+
+    on = machine(2)
+    on = replace(on, network=replace(on.network, contention=Ports())) if ports else on
+    run(receiver(), both(), on=on)
+    assert heard == [*["cancelled"] * len(cancelled), (1, 5, "x"), (1, 7, "y")]
 
 
 def test_a_receive_whose_message_is_on_its_way_can_be_cancelled() -> None:

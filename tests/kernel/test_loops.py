@@ -21,7 +21,7 @@ from clue.models import Distribution
 from clue.native import NoLibraryError
 from clue.result import Result
 from clue.trace import Flag, Op, Trace, TraceBuilder
-from tests.kernel.cases import RECEIVE, machine, sending, transmission
+from tests.kernel.cases import EAGER_LIMIT, RECEIVE, machine, sending, transmission
 from tests.kernel.looping import Block, cut, loops, program_of
 from tests.kernel.random_cases import CASES, ProgramMaker, random_machine, random_placement
 
@@ -177,6 +177,17 @@ def test_a_deadlock_is_told_as_ever() -> None:
         simulate_loops(looped, machine(2))
     assert str(got.value) == str(expected.value)
     assert "barrier number 5" in str(got.value)
+
+
+def test_a_deadlock_in_a_loop_counts_the_requests_that_are_open() -> None:
+    """Of the four requests of a wait in a loop, a receive and a rendezvous that nobody answers are open."""
+    trace = TraceBuilder(2)
+    rank = trace[0]
+    rank.wait(rank.irecv(1, tag=9), rank.irecv(1), rank.isend(1, 8, tag=3), rank.isend(1, 10 * EAGER_LIMIT, tag=4))
+    trace[1].send(0, 8)
+    looped, _ = loops(Random(0), [trace.build()], [3])
+    with pytest.raises(DeadlockError, match="requests, 2 of them open"):
+        simulate_loops(looped, machine(2))
 
 
 def test_members_of_a_communicator_must_agree_about_their_calls_in_each_round() -> None:

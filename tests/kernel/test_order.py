@@ -49,6 +49,41 @@ def test_a_deadlock_states_the_notes_on_the_recording(engine: str) -> None:
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+def test_a_deadlock_counts_the_requests_that_are_open(engine: str) -> None:
+    """Of six requests of a wait, three are open: two receives without a message and a rendezvous without a receive.
+
+    A receive that has its message, an eager send, and a barrier that all ranks have begun are complete.
+    """
+    trace = TraceBuilder(2)
+    rank = trace[0]
+    sends = rank.isend(1, 8, tag=3), rank.isend(1, 10 * EAGER_LIMIT, tag=4)
+    receives = rank.irecv(1, tag=9), rank.irecv(1), rank.irecv(1, tag=8)
+    rank.wait(receives[0], receives[1], *sends, rank.icollective(Op.BARRIER), receives[2])
+    trace[1].send(0, 8)
+    trace[1].wait(trace[1].icollective(Op.BARRIER))
+    with pytest.raises(DeadlockError) as caught:
+        simulate(trace.build(), machine(), engine=engine)
+    assert [(each.rank, each.waits_for) for each in caught.value.blocked] == [(0, "requests, 3 of them open")]
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+def test_a_deadlock_names_the_spawn_that_is_never_reached(engine: str) -> None:
+    """The root of a Spawn waits for a message, the other parent for the Spawn, the child for its start."""
+    trace = TraceBuilder(3)
+    world, _ = trace.spawned((2,))
+    trace[1].recv(0)
+    for rank in (0, 1):
+        trace[rank].add(Op.SPAWN, peer=1, nbytes=1, extras=(world,))
+    with pytest.raises(DeadlockError) as caught:
+        simulate(trace.build(), machine(3), engine=engine)
+    assert [each.waits_for for each in caught.value.blocked] == [
+        "spawn by rank 1 on communicator 0",
+        "recv from rank 0, tag 0, on communicator 0",
+        "its start: the Spawn that begins its world is never reached",
+    ]
+
+
 def test_deadlock_by_rendezvous_depends_on_the_eager_limit() -> None:
     """If both ranks send first, the program ends while messages are eager and deadlocks beyond the limit."""
 

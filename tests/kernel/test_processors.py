@@ -60,6 +60,18 @@ def test_speed_without_declared_operations_falls_back_and_says_so() -> None:
     assert any("speed of region solve" in warning for warning in result.warnings)
 
 
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+def test_a_region_that_declares_no_operations_has_no_speed(engine: str) -> None:
+    """Zero operations, which a recorder may write, say nothing about the host: the performance factor applies."""
+    built = bursts(2.0, region="solve").build()
+    (rank,) = built.head.rank_heads
+    declared = replace(rank, flops={built.head.regions.index("solve"): 0.0})
+    trace = replace(built, head=replace(built.head, rank_heads=(declared,)))
+    result = simulate(trace, machine(1, performance_factor=3.0, speeds={"solve": 1e9}), engine=engine)
+    assert result.makespan == 6.0
+    assert any("speed of region solve" in warning for warning in result.warnings)
+
+
 @pytest.mark.parametrize(("stated", "said"), [("Solve", True), ("sovle", True), ("assembly", False), ("solve", False)])
 def test_a_region_that_looks_misspelt_is_told(stated: str, said: bool) -> None:
     """A machine may state regions of other programs, but not those that differ by a few letters from this program's."""

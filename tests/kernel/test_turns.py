@@ -114,6 +114,23 @@ def test_time_spent_on_messages_makes_up_for_what_was_had() -> None:
     assert both(trace, on)[0] == pytest.approx(0.5 + sending(990) + 1.0 + 0.5)
 
 
+def test_a_turn_that_ends_within_a_send_is_over_then() -> None:
+    """The turns of the others begin when the rank's own turn ends, even if it is sending and waits only later.
+
+    It computes until 0.75 s, sends until 1.25 s, and sleeps until 1.5 s; its turn ends at 1 s. After the send it has
+    had 0.125 s too much, so it is even at 1.75 s. Its next turn begins at 2 s, when the first one of the others ends.
+    """
+    trace = TraceBuilder(2)
+    trace[0].compute(0.75)
+    trace[0].send(1, 490_000)
+    trace[0].add(Op.SLEEP, nbytes=250_000_000)
+    trace[0].compute(0.5)
+    trace[1].recv(0)
+    on = beside(1.0, link=replace(LINK, eager_limit=None))
+    assert sending(490) == pytest.approx(0.5)
+    assert both(trace, on)[0] == pytest.approx(2.5)
+
+
 def test_processors_without_a_rank_take_background_load() -> None:
     """On four processors, one rank is not slowed by three busy processes, but seven halve its share."""
     assert both(one(("compute", 3.0)), beside(3.0, processors=4)) == pytest.approx([3.0])

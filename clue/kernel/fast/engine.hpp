@@ -510,17 +510,33 @@ private:
     }
 
     // Return the number of requests for which a rank that is stuck in a wait still waits.
-    int64_t open_requests(const Actor& a) const {
+    int64_t open_requests(const Actor& a) {
         if (!p.count[a.row]) return 0;
         const Requests* waits = p.waits + p.rows[a.row].slot;
-        int64_t open = SOURCE::LOOPS ? 0 : -a.within;
-        for (int64_t i = a.index; i < shape(a.row).size; ++i) {
-            if constexpr (SOURCE::LOOPS)
-                for (int64_t n = 0; n < waits[i].count; ++n) open += source.aged(a, waits[i].first - n) != NOT_HELD;
-            else
-                open += waits[i].count;
+        int64_t open = 0;
+        for (int64_t i = a.index, n = a.within; i < shape(a.row).size; ++i, n = 0) {
+            for (; n < waits[i].count; ++n) {
+                if constexpr (SOURCE::LOOPS) {
+                    const int32_t request = source.aged(a, waits[i].first - n);
+                    open += is_open(request & 3, request >> 2);
+                } else {
+                    const int32_t held = waits[i].first & 3;
+                    const auto first = static_cast<int32_t>((waits[i].first >> 2) + n);
+                    open += is_open(held, held == FORK_HELD ? source.fork(a, first) : source.own(a, first));
+                }
+            }
         }
         return open;
+    }
+
+    // Whether it is not known when a request ends, given the actor of a collective or the message.
+    bool is_open(int32_t held, int32_t what) {
+        switch (held) {
+            case NOT_HELD: return false;
+            case SEND_HELD: return slot(what).state & (RENDEZVOUS | HELD) && !(slot(what).state & SENT);
+            case RECEIVE_HELD: return !(slot(what).state & ARRIVED);
+            default: return actor(what).stage != DONE;
+        }
     }
 
     // Return the number, from 1, of the collective of its communicator in which a rank of loops is stuck; 0: none.

@@ -208,7 +208,6 @@ public:
 
     // The request that a rank began `age` requests before its next one.
     int32_t& aged(const Actor& a, int64_t age) { return held_[a.number * ages_ + ((cursors_[a.number].begun - age) & (ages_ - 1))]; }
-    int32_t aged(const Actor& a, int64_t age) const { return const_cast<Looped*>(this)->aged(a, age); }
 
     // -- collectives --------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ public:
         return time + seconds;
     }
 
-    double wake(double slept, double time) { return begin(time, slept); }
+    double wake(double slept, double time) { return begin(time, slept < ends_ ? slept : ends_); }
 
     void pass_time(double seconds) {
         if (lag_ < 0.0) {

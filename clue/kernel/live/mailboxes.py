@@ -48,9 +48,23 @@ class LiveMessage(Message):
         self.landed: Callable[[], None] | None = None
 
 
+class LiveReceive(Receive):
+    """A receive that a program has posted.
+
+    Attributes:
+        entry: What it looks for, unless it belongs to a collective.
+    """
+
+    __slots__ = ("entry",)
+
+    def __init__(self, posted: float | None, place: int = 0) -> None:
+        super().__init__(posted, place)
+        self.entry: Posted | None = None
+
+
 @dataclass(slots=True, eq=False)
 class Posted:
-    """A receive that has no message yet.
+    """What a receive looks for.
 
     Attributes:
         serial: Its place among the receives posted in its box.
@@ -86,7 +100,7 @@ class Box:
         messages: Messages by source, in the order of their sends; no queue is empty.
         named: Receives that name source and tag, by source and tag; no queue is empty.
         wild: Other receives and all probes, in the order in which they were posted.
-        alarm: Virtual time at which to look again, or infinity.
+        alarm: Virtual time of the next look at undecided receives, or infinity.
         deciding: Whether all events up to now have happened.
     """
 
@@ -138,18 +152,30 @@ class Box:
 
     # -- receives -----------------------------------------------------------------------------------------
 
-    def post(self, source: int, tag: int, receive: Receive, time: float, takes: bool) -> None:
-        """Keep a receive."""
+    def entry(self, source: int, tag: int, receive: Receive, time: float, takes: bool) -> Posted:
+        """Return what a receive looks for that is posted now."""
         self._serial += 1
-        posted = Posted(self._serial, source, tag, receive, time, takes)
-        if posted.is_wild or not takes:
+        return Posted(self._serial, source, tag, receive, time, takes)
+
+    def post(self, posted: Posted) -> None:
+        """Keep a receive."""
+        if posted.is_wild or not posted.takes:
             self.wild.append(posted)
             return
-        queue = self.named.get((source, tag))
+        queue = self.named.get((posted.source, posted.tag))
         if queue is None:
-            self.named[source, tag] = deque((posted,))
+            self.named[posted.source, posted.tag] = deque((posted,))
         else:
             queue.append(posted)
+
+    def post_again(self, posted: Posted) -> None:
+        """Keep a receive that had a message, in its place among those posted."""
+        self.post(posted)
+        if posted.is_wild:
+            self.wild.sort(key=_serial)
+        else:
+            queue = self.named[posted.source, posted.tag]
+            self.named[posted.source, posted.tag] = deque(sorted(queue, key=_serial))
 
     def take_named(self, source: int, tag: int) -> Posted | None:
         """Remove and return the first receive that names this source and tag."""
@@ -192,10 +218,9 @@ def _order(message: LiveMessage) -> int:
     return message.order
 
 
-def _follows(message: LiveMessage, first: LiveMessage) -> bool:
-    """Tell whether a message comes later than another one with the same envelope."""
-    alike = message.box is first.box and (message.source, message.tag) == (first.source, first.tag)
-    return alike and message.order > first.order
+def _is_seen(message: LiveMessage, time: float) -> bool:
+    """Tell whether a probe could see a message at a time."""
+    return message.envelope is not None and message.envelope <= time
 
 
 class LiveMailboxes(Mailboxes):
@@ -213,6 +238,7 @@ class LiveMailboxes(Mailboxes):
     """
 
     message_type = LiveMessage
+    receive_type = LiveReceive
 
     def __init__(self, machine: VirtualMachine, ranks: Sequence[Rank]) -> None:
         super().__init__()
@@ -260,13 +286,16 @@ class LiveMailboxes(Mailboxes):
         if tag < 0:
             return super().post(channel, receive)
         box = self.box(context, dest)
+        posted = box.entry(source, tag, receive, self._ranks[dest].clock, takes)
+        if isinstance(receive, LiveReceive):
+            receive.entry = posted
         if takes and source != ANY and not box.wild:
             message = box.first_from(source, tag)
             if message is not None:
                 box.take(message)
                 receive.match(message)
                 return message
-        box.post(source, tag, receive, self._ranks[dest].clock, takes)
+        box.post(posted)
         if box.wild:
             self._settle(box)
         return None
@@ -330,34 +359,39 @@ class LiveMailboxes(Mailboxes):
     def _part(self, rank: Rank, receive: Receive) -> bool:
         """Part a receive from a message that is still to come: a sender may be ahead of the rank in virtual time.
 
-        The message goes to the next receive that fits it, which passes its own on. A rendezvous, whose sender may have
-        gone on, stays with its receive.
+        Its message and later ones of that source are matched anew, as far as they are still to come. A rendezvous stays
+        with its receive, as its sender may have gone on; if that receive would get another message, nothing changes.
         """
         message = receive.message
         assert isinstance(message, LiveMessage)
-        later = [
-            each
-            for each in rank.requests.values()
-            if isinstance(each, Receive) and isinstance(each.message, LiveMessage) and _follows(each.message, message)
-        ]
-        later.sort(key=lambda each: each.message.order)  # type: ignore[union-attr]
-        come = message.envelope is not None and message.envelope <= rank.clock
-        if come or not all(each.message.eager for each in (receive, *later)):  # type: ignore[union-attr]
-            return False
-        for each in later:
-            following = each.message
-            each.match(message)
-            assert isinstance(following, LiveMessage)
-            message = following
-        message.receive, box = None, message.box
+        box = message.box
         assert box is not None
-        posted = None if box.wild else box.take_named(message.source, message.tag)
-        if posted is not None:
-            posted.receive.match(message)
-        else:
-            box.put_back(message)
-            self.changed(box, message)
+        later = list(self._later(rank, message))
+        free = [message, *(own for _, own in later if own.eager)]
+        for posted, own in later:
+            if not own.eager and any(each.order < own.order and posted.fits(each.source, each.tag) for each in free):
+                return False
+        if _is_seen(message, rank.clock) or not message.eager:
+            return False
+        for posted, own in later:
+            if own.eager:
+                posted.receive.message = None
+                box.post_again(posted)
+        for each in free:
+            each.receive = None
+            box.put_back(each)
+        self._settle(box)
+        self.ring(box.rank)
         return True
+
+    def _later(self, rank: Rank, message: LiveMessage) -> Iterator[tuple[Posted, LiveMessage]]:
+        """Yield receives whose messages come later than another one of the same source, and these messages."""
+        for each in rank.requests.values():
+            if isinstance(each, LiveReceive) and each.entry is not None and isinstance(each.message, LiveMessage):
+                own = each.message
+                alike = own.box is message.box and own.source == message.source
+                if alike and own.order > message.order and not _is_seen(own, rank.clock):
+                    yield each.entry, own
 
     def posted(self, rank: int, receive: Receive) -> tuple[int, Posted] | None:
         """Return the context and the entry of a rank's receive that has no message yet."""
@@ -391,14 +425,15 @@ class LiveMailboxes(Mailboxes):
         """Return the message for a receive, if known by now; ``before`` are undecided receives posted before it."""
         first, envelope = None, float("inf")
         for message in box.firsts(posted.source, posted.tag):
-            if before and _is_for(before, message):
-                return None
             if posted.source != ANY:
-                return message
+                return None if _is_for(before, message) else message
             at = message.envelope
             if at is not None and (at < envelope or (at == envelope and first and message.source < first.source)):
                 first, envelope = message, at
-        return first if first is not None and self._has_come(box, first, envelope) else None
+        # The message of a source that an earlier receive may take only matters if it comes first.
+        if first is None or _is_for(before, first):
+            return None
+        return first if self._has_come(box, first, envelope) else None
 
     def _be_late(self, message: LiveMessage, posted: Posted) -> None:
         """Let a message whose receive was not known earlier arrive now, or start its data now.
@@ -428,13 +463,15 @@ class LiveMailboxes(Mailboxes):
         env = self._machine.env
         if env.now > time or (box.deciding and env.now == time):
             return True
-        if box.alarm != time:
+        if time < box.alarm:
             box.alarm = time
             # The data of a rendezvous may start at exactly this time, in the message's place among events.
-            self._machine.at(time, message.order, lambda: self._look_again(box))
+            self._machine.at(time, message.order, lambda: self._look_again(box, time))
         return False
 
-    def _look_again(self, box: Box) -> None:
+    def _look_again(self, box: Box, time: float) -> None:
+        if box.alarm != time:  # there was a look at an earlier time, which has set the alarm anew
+            return
         box.alarm, box.deciding = float("inf"), True
         self._settle(box)
         box.deciding = False

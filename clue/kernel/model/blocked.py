@@ -28,6 +28,8 @@ def describe_wait(row: Row, offset: int, pending: int, serial: int) -> str:
         return f"{name} number {serial} on communicator {row.context}"
     if op is Op.WAIT:
         return f"requests, {pending} of them open" if len(row.entries) > 1 else "a request"
+    if op is Op.SPAWN:
+        return f"spawn by rank {row.peer + offset} on communicator {row.context}"
     partner = "to" if op in {Op.SEND, Op.ISEND} else "from"
     whom = "any rank" if row.peer == ANY else f"rank {row.peer + offset}"
     tag = "any tag" if row.tag == ANY_TAG else f"tag {row.tag}"

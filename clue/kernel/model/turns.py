@@ -57,7 +57,8 @@ class Turns:
 
     def wake(self, slept: float, time: float) -> float:
         """Return when a rank that has slept since ``slept`` and wakes at ``time`` gets its processor."""
-        return self._begin(time, slept)
+        # Others have the processor from the end of its turn on, even if it spent time on messages after that.
+        return self._begin(time, min(slept, self.ends))
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass in which the rank rarely needs its processor; this reduces what it has had in excess."""

@@ -68,6 +68,7 @@ class Actor:
         self.costs = machine.costs
         self.mailboxes = instance.mailboxes
         self.message_type = instance.mailboxes.message_type
+        self.receive_type = instance.mailboxes.receive_type
         self.observed = machine.observation.messages is not None or machine.observation.sent is not None
         self.ordered = machine.transport.takes_turns
         self.nodes = machine.placement.nodes
@@ -261,7 +262,7 @@ class Actor:
 
     def post(self, channel: Channel) -> Receive:
         """Post a receive at the time of this actor's clock."""
-        receive = Receive(self.clock, self.place)
+        receive = self.receive_type(self.clock, self.place)
         receive.cost = self.receive_cost(channel[1])
         message = self.mailboxes.post(channel, receive)
         if message is not None:

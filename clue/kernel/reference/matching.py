@@ -137,8 +137,9 @@ class Receive:
 class Mailboxes:
     """The queues of one program, by channel: unexpected messages or posted receives; one of the two is always empty."""
 
-    #: Type of the messages that they keep.
+    #: Types of the messages and of the posted receives that they keep.
     message_type = Message
+    receive_type = Receive
 
     def __init__(self) -> None:
         self._unexpected: dict[Channel, deque[Message]] = {}

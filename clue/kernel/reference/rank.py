@@ -404,7 +404,10 @@ class Rank(Actor):
         row = self.blocked_on
         if row is None:
             return NEVER_BEGUN
-        pending = sum(each in self.requests for each in row.entries) + 1 if row.op == Op.WAIT else 0
+        pending = 0
+        if row.op == Op.WAIT:  # which has already forgotten the request that blocks it
+            others = [self.requests[each] for each in row.entries if each in self.requests]
+            pending = 1 + sum(each.end is None for each in others)
         return describe_wait(row, self.offset, pending, self.serials.get(channel_context(row), 0))
 
     def seen(self) -> list[Received]:
