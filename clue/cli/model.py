@@ -177,7 +177,7 @@ def _best(arguments: argparse.Namespace) -> int:
     warnings = [f"{machine.name}: no models of {', '.join(unknown)}: left out"] if unknown else []
     if found.best.loss is None:
         warnings.append(
-            f"{arguments.model}: the best times are predicted to be 0 s, so that nothing tells how much longer others "
+            f"{arguments.model}: the best times are predicted to be 0 s, so it is unknown how much longer others "
             "take: fit without --plain, or to runs of about this size"
         )
     if replays is not None and replays.sharing:

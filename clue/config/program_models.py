@@ -69,7 +69,7 @@ def program_model(document: Document) -> ProgramModel:
 def _faults_of(form: ProgramModelForm) -> Iterator[tuple[Path, str]]:
     runs = len(form.sizes)
     if len(form.ranks) != runs:
-        yield ("ranks",), f"must be as many as sizes ({runs}), got {len(form.ranks)}"
+        yield ("ranks",), f"must have as many entries as sizes ({runs}), got {len(form.ranks)}"
     for i, part in enumerate(form.parts):
         yield from _faults_of_part(part, ("parts", i), runs, min(form.ranks))
 
@@ -80,7 +80,7 @@ def _faults_of_part(part: PartForm, path: Path, runs: int, least: float) -> Iter
     for name in ("seconds", "times"):
         values = getattr(part, name)
         if values is not None and len(values) != runs:
-            yield (*path, name), f"must be as many as sizes ({runs}), got {len(values)}"
+            yield (*path, name), f"must have as many entries as sizes ({runs}), got {len(values)}"
     if part.others >= least:
         yield (*path, "others"), f"must be fewer than the ranks of all runs ({least:g}), got {part.others}"
     for i, each in enumerate(part.parts or ()):

@@ -41,7 +41,7 @@ def common(lines: Sequence[CommandLine]) -> tuple[tuple[str, ...], list[str]]:
     """Return the arguments with placeholders ``{size}`` and ``{ranks}``, and a line on each argument that misfits."""
     first = lines[0]
     faults = [
-        f"{line.name}: arguments must be as many as of {first.name} ({_said(first.words)}), got {_said(line.words)}"
+        f"{line.name}: number of arguments must be that of {first.name} ({_said(first.words)}), got {_said(line.words)}"
         for line in lines
         if len(line.words) != len(first.words)
     ]

@@ -225,7 +225,7 @@ def _left_out(program: Description, live: bool) -> Iterator[Caveat]:
         yield counted(
             program.name,
             "{count:Test or probe call|Test or probe calls} found nothing when recorded; a replay polls as often, with "
-            "the computation between polls: a live run tells how often the program would poll here (clue run)",
+            "the computation between polls: a live run shows how often the program would poll here (clue run)",
             program.failed_polls,
         )
 
@@ -314,8 +314,8 @@ def _curve_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
             yield Caveat(
                 About.MACHINE,
                 machine.name,
-                "bursts of region {region} have {burst} flop, where its speed is stated for {low} to {high}: it stays "
-                "as it is at the end; state more points, or measure other sizes (clue forecast benchmark)",
+                "bursts of region {region} have {burst} flop, where its speed is stated for {low} to {high}: the "
+                "speed at the nearer end is used; state more points, or measure other sizes (clue forecast benchmark)",
                 {"region": region, "low": low, "high": high},
                 {"burst": f"{host.burst:.3g}"},
             )
@@ -331,7 +331,7 @@ def _neighbour_caveats(program: Description, machine: Machine, placed: Placement
         yield Caveat(
             About.MACHINE,
             machine.name,
-            "no memory contention is stated of {types}, so several ranks of a node compute as fast as one alone: "
+            "no memory contention is stated for {types}, so several ranks of a node compute as fast as one alone: "
             "predicted times are too short where they share caches or memory bandwidth. Measure "
             "memory_contention_factor "
             "(clue calibrate processor), or state that there is none ({{2: 1}})",
@@ -343,7 +343,7 @@ def _neighbour_caveats(program: Description, machine: Machine, placed: Placement
         yield Caveat(
             About.MACHINE,
             machine.name,
-            "no copy_bandwidth is stated of {types}, so messages within a node do not slow each other down: "
+            "no copy_bandwidth is stated for {types}, so messages within a node do not slow each other down: "
             "predicted times are too short where its ranks copy large ones at a time. Measure it (clue calibrate "
             "network, within a node)",
             {"types": ", ".join(unstated)},

@@ -421,7 +421,7 @@ def _factor(part: str, own: Sequence[Bin], of: Sequence[Bin], composition: Compo
             if (there := theirs(size, each.processes)) > 0:
                 ratios.append(mine(size, each.processes) / there)
     if not ratios or median(ratios) <= 0:
-        raise ModelError(f"composition: factor of {part} must be given where nothing tells it, got none")
+        raise ModelError(f"composition: factor of {part} must be given if no run determines it, got none")
     return median(ratios)
 
 

@@ -284,4 +284,4 @@ class Fitted:
         if beyond or self.time.inside({name: [value] for name, value in at.items()})[0]:
             return beyond
         at_size = f"n = {format_exact(size)} on {ranks} ranks"
-        return (f"{at_size} lies between points that were measured, where nothing tells",)
+        return (f"{at_size} lies between measured points, where the model was not checked",)

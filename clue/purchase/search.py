@@ -26,8 +26,8 @@ from clue.purchase.columns import Columns, Doubles, Truths, near_least, not_abov
 from clue.purchase.scenario import Option
 from clue.purchase.scores import Key, Scores
 
-#: Number of options in the first round, and largest number in later ones: few are simulated in vain, and many processes
-#: are kept busy.
+#: Number of options in the first round, and largest number in later ones: few simulations are wasted, and many
+#: processes are kept busy.
 _FIRST_ROUND, _LARGEST_ROUND = 16, 512
 #: Cost of a simulation in better bounds: rounds of bounds have that many times the options.
 _CHEAPER = 16

@@ -170,7 +170,7 @@ class LiveRanking:
 
     def _go_on(self, _what: str, _done: int = 0, _total: int = 0) -> None:
         if self._ended.is_set():
-            raise ServeError("server must go on until a ranking is made, got its end")
+            raise ServeError("server must run until the ranking is made, got its end")
 
     def _rank(self, scenario: Scenario, progress: Progress, sampling: Sampling | None) -> Ranking:
         error = self._error if sampling is not None else None

@@ -138,7 +138,7 @@ def _character(region: str, given: Mapping[str | None, Mix], rates: Mapping[str,
         return (
             Character(region, {CORE: 1.0}, rate) if rates[region] >= _FAST else Character(region, {MEMORY: 1.0}, rate)
         )
-    return Character(region, UNKNOWN, "nothing is known of it", unsure=True)
+    return Character(region, UNKNOWN, "nothing is known about it", unsure=True)
 
 
 def _stated(text: str) -> tuple[str | None, Mix]:

@@ -167,7 +167,7 @@ def test_times_of_0_have_no_losses(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert [each["seconds"] for each in found["candidates"]] == pytest.approx([0, 1])
     _, out, err = run(capsys, line)
-    assert "t.yaml: the best times are predicted to be 0 s, so that nothing tells how much longer others take" in err
+    assert "t.yaml: the best times are predicted to be 0 s, so it is unknown how much longer others take" in err
     assert "0.0 %" not in out
 
 

@@ -58,10 +58,10 @@ def test_a_model_of_a_program_is_none_of_processors() -> None:
     [
         ({"model": 2}, "model must be 1, got 2"),
         ({"fit": "guess"}, "fit must be 'plausible' or 'in-turn', got"),
-        ({"ranks": [2.0]}, "ranks must be as many as sizes (6), got 1"),
+        ({"ranks": [2.0]}, "ranks must have as many entries as sizes (6), got 1"),
         ({"sizes": []}, "sizes must"),
         ({"parts": []}, "parts must"),
-        ({"parts": [{"name": "a", "seconds": [1.0]}]}, "parts.0.seconds must be as many as sizes (6), got 1"),
+        ({"parts": [{"name": "a", "seconds": [1.0]}]}, "parts.0.seconds must have as many entries as sizes (6), got 1"),
         ({"parts": [{"name": "a"}]}, "parts.0 must have either seconds, or times and parts, got others"),
         ({"parts": [{"name": "a", "seconds": [-1.0] * 6}]}, "seconds"),
         (
@@ -70,7 +70,7 @@ def test_a_model_of_a_program_is_none_of_processors() -> None:
         ),
         (
             {"parts": [{"name": "a", "times": [1.0] * 6, "parts": [{"name": "b", "seconds": [1.0]}]}]},
-            "parts.0.parts.0.seconds must be as many as sizes (6), got 1",
+            "parts.0.parts.0.seconds must have as many entries as sizes (6), got 1",
         ),
     ],
 )

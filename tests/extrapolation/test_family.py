@@ -127,7 +127,7 @@ def test_other_programs_are_named(tmp_path: Path) -> None:
     [
         (("--n", "9"), "argument 2 must have the size (8), got 9"),
         (("--m", "8"), "argument 1 must be that of ring-8-2.clue (--n) but for size and ranks, got --m"),
-        (("--n", "8", "-v"), "arguments must be as many as of ring-8-2.clue (--n 8), got --n 8 -v"),
+        (("--n", "8", "-v"), "number of arguments must be that of ring-8-2.clue (--n 8), got --n 8 -v"),
     ],
 )
 def test_other_arguments_are_named(arguments: tuple[str, ...], fault: str, tmp_path: Path) -> None:

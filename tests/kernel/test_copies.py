@@ -188,7 +188,7 @@ def test_unstated_copies_of_large_messages_are_named() -> None:
 
     def said(bandwidth: float | None, *sizes: int) -> bool:
         result = simulate(pairs(*sizes), machine(bandwidth), (0,) * (2 * len(sizes)))
-        return any("no copy_bandwidth is stated of host" in each for each in result.warnings)
+        return any("no copy_bandwidth is stated for host" in each for each in result.warnings)
 
     assert said(None, 1 << 16, 8)
     assert not said(None, 1 << 16)

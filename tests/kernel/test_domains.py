@@ -88,7 +88,7 @@ def test_several_ranks_of_a_node_without_memory_contention_are_named() -> None:
 
     def said(on: Machine, nodes: tuple[int, ...]) -> list[str]:
         result = simulate(to_each(len(nodes)).build(), on, nodes)
-        return [each for each in result.warnings if "no memory contention is stated of host" in each]
+        return [each for each in result.warnings if "no memory contention is stated for host" in each]
 
     assert len(said(machine(2, processors=2), (0, 0, 1, 1))) == 1
     assert said(machine(2, processors=2), (0, 1)) == []

@@ -433,7 +433,7 @@ def test_stated_bursts_tell_who_spins() -> None:
 
 
 def test_a_rank_that_computes_between_its_polls_does_not_spin() -> None:
-    """A rank polls 150 times in vain, each time after 0.1 ms, then sends a request and waits for the answer.
+    """A rank polls 150 times without success, each time after 0.1 ms, then sends a request and waits for the answer.
 
     The last burst takes no time, as for a worker that has nothing left to do. That poll must not wait for a message
     that only the rank's own request brings.
@@ -512,7 +512,7 @@ def test_polling_so_often_and_no_more() -> None:
 
 
 def test_a_count_of_polls_ends_though_others_go_on() -> None:
-    """Rank 1 polls 103 times in vain and sends, twice, to rank 0, which tests after each second of computation.
+    """Rank 1 polls 103 times without success and sends, twice, to rank 0, which tests after each second of computation.
 
     Rank 0 tests at 1.001 s (it has posted a receive), then each 1.001 s. Rank 1 spins after 100 polls: its last three
     end at those times. The second time it is known to count, and each of its polls takes as long as the first ones.

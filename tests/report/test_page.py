@@ -208,7 +208,7 @@ def test_what_would_change_the_decision() -> None:
     page = content_of(ranking(), scenario(), "clue", "clue 0.1")
     told = page.section("changes")
     assert isinstance(told, Lines)
-    assert told.caption.startswith("Cheap leads Fine by 112.0 points (134.94% of the smaller score). --explain tells")
+    assert told.caption.startswith("Cheap leads Fine by 112.0 points (134.94% of the smaller score). --explain shows")
     lower = RankingSensitivity("latency", ("Cheap",), FirstPlace("Fine", -0.1), FirstPlace("Cheap", 1.5))
     explanation = RankingExplanation(("Cheap", "Fine"), FirstPlace("Cheap", 1.35), (lower,), 0.1)
     sheet = content_of(ranking(), scenario(), "clue", "clue 0.1", explanation).section("changes")

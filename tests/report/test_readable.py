@@ -316,7 +316,7 @@ def above(drawn: Figure) -> str:
 @pytest.mark.parametrize(
     ("costs", "why"),
     [
-        ((), "beside what 1 processor took, each having its own recording"),
+        ((), "compared with 1 processor; each number of ranks has its own recording"),
         (
             (Cost((9.0, 0.5, 0.5)), Cost((6.0, 0.5, 0.5))),
             "its ranks compute 6 s in all on 2, but 9 s on 1. Each has its own recording: smaller parts may fit the "

@@ -143,5 +143,5 @@ def test_a_change_ends_what_is_worked_out_for_earlier_figures(tmp_path: Path) ->
 def test_a_ranking_that_is_made_can_be_ended(live: LiveRanking) -> None:
     """An ended server refuses changes, so that Ctrl-C does not wait for simulations."""
     live.end()
-    with pytest.raises(ClueError, match="server must go on"):
+    with pytest.raises(ClueError, match="server must run"):
         live.changed({"budget": "9999 EUR"})

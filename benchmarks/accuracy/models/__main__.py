@@ -25,14 +25,14 @@ _HEAD = """\
 The paper prints single times of 16 runs of some 800, so its models cannot be fitted again. Here HPL (a plain LU on a
 grid of 1 by P) is replayed by clue on its description of the cluster (`machines/kishimoto.yaml`; each slow processor is
 a node of its own): what *takes* means below is a replay, with 1 % of noise, and what is best is the best of replays of
-all 62 candidates. So clue's replay itself loses nothing here; how far replays are from real runs is told in
-[validation.md](validation.md). Models are built from the paper's sets of runs, composed with its factors (0.27, 0.85),
-and adjusted by its runs (the largest size, all slow processors, three processes and more on the fast one).
+all 62 candidates. So clue's replay itself loses nothing here; [validation.md](validation.md) shows how far replays
+are from real runs. Models are built from the paper's sets of runs, composed with its factors (0.27, 0.85), and adjusted
+by its runs (the largest size, all slow processors, three processes and more on the fast one).
 
 The paper's losses are of a real cluster, ours of this one: side by side they tell whether models fail in the same way,
 not which are better. Here 12 ranks are best from 3200 on, more than were measured with one process each (8): all
 choices but those of one processor are extrapolated in P, which every answer says. The column *outside of what was
-fitted* has the sizes N beyond those measured, and those where nothing tells what the model is off by.
+fitted* has the sizes N beyond those measured, and those where the error of the model is unknown.
 
 *fit* is the time of all models of a set (54 and 30 in the paper), from the list of runs to the coefficients of the
 adjusted model, which is what the paper's 0.5 to 0.7 ms are of; *with statistics* includes leave-one-out errors,

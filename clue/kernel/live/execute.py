@@ -159,8 +159,8 @@ def _result(job: Job) -> Result:
         warnings.append(counted(job.name, text, late))
     if job.overlong:
         text = (
-            "{count:polling loop|polling loops} went on after more than 100 polls in vain, and may have taken too long;"
-            " to be exact, poll less often in a row, or compute in a region between polls"
+            "{count:polling loop|polling loops} went on after more than 100 unsuccessful polls, and may have taken too "
+            "long; to be exact, poll less often in a row, or compute in a region between polls"
         )
         warnings.append(counted(job.name, text, job.overlong))
     ops = sum(job.record.rows(rank.rank) for rank in ranks)

@@ -20,7 +20,7 @@ from clue.trace import Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 
 #: A loop counts as spinning after this many polls in a row that found nothing, each after at most this CPU time, ns;
-#: one that has gone on after more polls in vain, after that many.
+#: one that has gone on after more unsuccessful polls, after that many.
 _SPINNING, _SPIN_BURST = 100, 50_000
 #: Calls that may find nothing.
 POLLS = frozenset({Op.POLL, LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE})

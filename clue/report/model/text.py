@@ -35,7 +35,7 @@ def model_text(model: Model, place: str) -> RenderableType:
                 ("form", _FORMS[model.form]),
                 ("fitted", "least squares in seconds, of either sign" if model.plain else _CAREFUL),
                 ("from", f"{model.source}, {model.made}"),
-                ("off by", f"{_share(errors.mean)} in the mean, {_share(errors.largest)} at most{left}"),
+                ("off by", f"{_share(errors.mean)} on average, {_share(errors.largest)} at most{left}"),
                 ("domain", "; ".join(f"{name} {format_range(*ends)}" for name, ends in model.cluster.domain.items())),
                 ("memory", f"{model.cluster.footprint} bytes a process" if model.cluster.footprint else ""),
             )

@@ -384,7 +384,7 @@ def _changes(ranking: Ranking, placed: Sequence[Entry], explanation: RankingExpl
         columns = [("parameter", False), ("of", False), *signs]
         return parts.sheet("changes", title, columns, rows, verdict(explanation))
     more = (
-        "--explain tells which parameters of the machines would give the first place to another option; clue serve "
+        "--explain shows which parameters of the machines would put another option first; clue serve "
         "lets you try other prices."
     )
     return parts.lines("changes", title, (), f"{_lead(ranking, placed)} {more}")

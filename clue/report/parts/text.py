@@ -75,7 +75,7 @@ def _counts(parts: Sequence[Processor]) -> Iterator[str]:
     counts["list price"] = sum(part.price is not None for part in parts)
     known = ", ".join(f"{title} of {count}" for title, count in counts.items())
     yield f"of {len(parts)} processors: {known}"
-    yield f"peak memory bandwidth is computed: {PEAK_BANDWIDTH}; clue parts PART tells the source of each figure"
+    yield f"peak memory bandwidth is computed: {PEAK_BANDWIDTH}; clue parts PART shows the source of each figure"
 
 
 def _networks(parts: Sequence[NetworkPart]) -> RenderableType:

@@ -66,7 +66,7 @@ def draw_common_speedup(series: Sequence[Series], title: str) -> Figure:
 
 def _about_instances(series: Sequence[Series]) -> str:
     together = any(cost.beside > 1 for each in series for cost in each.costs)
-    return "; times are of one instance, with as many beside it as fit" if together else ""
+    return "; times are of one instance, next to as many others as fit" if together else ""
 
 
 # --- why something is above the ideal --------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def _reason(series: Series, at: int) -> str:
     """State which part of the time of all ranks is shorter than on the fewest processors."""
     processors, fewest = series.points[at][0], series.points[0][0]
     if not series.costs:
-        return f"beside what {fewest} processor{'s' * (fewest > 1)} took, each having its own recording"
+        return f"compared with {fewest} processor{'s' * (fewest > 1)}; each number of ranks has its own recording"
     first, then = series.costs[0], series.costs[at]
     saved = [before - after for before, after in zip(first.parts, then.parts, strict=True)]
     most = int(np.argmax(saved))
