@@ -6,8 +6,8 @@ A table has the columns ``program``, ``measured``, the column of the predictions
 ``computation`` (the predicted computation of the rank that computes longest), all in seconds, and ``message`` (mean
 message size, bytes). Cases with a column ``late`` above 0.05 are left out: their ranks lacked cores of the computer, so
 they took longer than on the cluster that was emulated. ``benchmarks/accuracy/validation.csv`` is such a table, and
-``python -m benchmarks.accuracy.unseen`` writes one. The shipped file is ``clue/config/model-error.yaml``. Also prints, for each
-program, the share of its cases that lie within intervals learned from the other programs only.
+``python -m benchmarks.accuracy.unseen`` writes one. The shipped file is ``clue/config/model-error.yaml``. Also prints,
+for each program, the share of its cases that lie within intervals learned from the other programs only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("--column", default="predicted", help="the one that has the predictions (default: %(default)s)")
     parser.add_argument("-o", "--output", type=Path, required=True)
     asked = parser.parse_args()
-    source = f"{' and '.join(table.name for table in asked.tables)}, column {asked.column}"
+    source = f"{', '.join(table.name for table in asked.tables)}, column {asked.column}"
     today = datetime.date.today().isoformat()
     try:
         cases = [case for table in asked.tables for case in read(table, asked.column)]
