@@ -57,17 +57,8 @@ class GraphProfile:
     @cached_property
     def counts(self) -> Mapping[Node, float]:
         """Mean number of iterations of each loop, each time it is entered."""
-        found: dict[Node, float] = {}
-
-        def count(node: Node, around: float) -> None:
-            times = node.mean_times(self.recording)
-            if node.kind is Kind.LOOP:
-                found[node] = times / max(around, 1.0)
-            for child in node.children:
-                count(child, times if node.kind is Kind.LOOP else around)
-
-        count(self.graph.root, 1.0)
-        return found
+        loops = (node for _, node in self.graph.root.walk() if node.kind is Kind.LOOP)
+        return {node: node.mean_count(self.recording) for node in loops}
 
     def share(self, node: Node) -> float:
         """Return the share of a node in the whole time."""

@@ -83,6 +83,22 @@ class PairMeasurement:
         return {(row.pairs, row.size): row.one_way.value / alone[row.size] for row in self.rows if row.pairs > 1}
 
 
+def check_pairs(ranks: int, sizes: Sequence[int]) -> None:
+    """Check what is to be measured.
+
+    Args:
+        ranks: Twice the largest number of pairs.
+        sizes: Message sizes, bytes.
+
+    Raises:
+        UsageError: If there is nothing to compare.
+    """
+    if ranks < 4:
+        raise UsageError(f"simultaneous pairs must be at least 2, got {ranks // 2}")
+    if len(set(sizes)) < len(sizes):
+        raise UsageError(f"sizes must differ, got {', '.join(format_size(size) for size in sizes)}")
+
+
 def measure_pairs(
     mpiexec: Sequence[str],
     ranks: int,
@@ -110,10 +126,7 @@ def measure_pairs(
         UsageError: If the launcher cannot be run, or there is nothing to compare.
         ClueError: If the measurement fails.
     """
-    if ranks < 4:
-        raise UsageError(f"simultaneous pairs must be at least 2, got {ranks // 2}")
-    if len(set(sizes)) < len(sizes):
-        raise UsageError(f"sizes must differ, got {', '.join(format_size(size) for size in sizes)}")
+    check_pairs(ranks, sizes)
     settings = {"sizes": list(sizes), "time": seconds, "confidence": confidence, "apart": node_per_rank}
     result = run_program(launcher(mpiexec, ranks, hosts), "measure_pairs", settings, seconds, report)
     return _measurement(result)

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from clue.calibration.cold_start import measure_cold_start
-from clue.calibration.contention import contention_file, judge, known_ports, measure_pairs
+from clue.calibration.contention import check_pairs, contention_file, judge, known_ports, measure_pairs
 from clue.calibration.importing import read_benchmark
 from clue.calibration.kernels import (
     KERNELS,
@@ -202,6 +202,7 @@ def _contention(arguments: argparse.Namespace) -> int:
     output, name = _output(arguments, [arguments.machine])
     folder = None if arguments.plots is None else plots_folder(arguments.plots)
     sizes = [int(_size(text.strip(), "--sizes")) for text in arguments.sizes.split(",")]
+    check_pairs(2 * arguments.pairs, sizes)  # before a link is measured
     hosts = _hosts(arguments)
     with progress() as tell:
         machine = _known_machine(arguments, hosts, name, tell)
@@ -249,7 +250,8 @@ def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, t
 
 
 def _processor(arguments: argparse.Namespace) -> int:
-    output, name = _output(arguments, [arguments.trace, arguments.reference])
+    read = [arguments.trace, arguments.program, arguments.reference, arguments.part, arguments.target_part]
+    output, name = _output(arguments, read)
     processors = usable_processors()
     if arguments.target_part:
         return _by_parts(arguments, output, name)

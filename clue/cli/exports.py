@@ -34,14 +34,14 @@ def check_files(arguments: argparse.Namespace, read: Iterable[Path]) -> None:
         read: Files and folders that the command reads.
 
     Raises:
-        UsageError: If one of them cannot be created or is read, a name matches no format of a timeline, or two are the
-            same.
+        UsageError: If one of them cannot be created or is read, a name matches no format of a timeline, or one would
+            replace another output.
     """
     asked = [(f"--{option}", path) for option, path in _tables(arguments).items()]
     if arguments.trace_out is not None:
         path = Path(arguments.trace_out)
         asked += [("--trace-out", each) for each in form_of(path).files(path)]
-    check_different(asked)
+    check_different(asked, arguments.plots)
     known = set(read) if asked else set()
     for _, path in asked:
         output_file(path, known)

@@ -191,12 +191,13 @@ def _of_machine(
     if len(machine.node_types()) > 1:
         kinds = ", ".join(machine.node_types())
         raise UsageError(f"{machine.name}: processors of a grid must be of one type, got {kinds}")
+    most = _most(arguments, machine.processors, f"processors of {machine.name}")
     (node,) = machine.node_types().values()
     memory = None if node.memory is None else node.memory / node.processors
     warnings: dict[str, None] = {}
     sequential = _on_node(machine, arguments.routine, forecaster, warnings)
     route = Route.over(machine.network.between_nodes, routine.block**2 * 8.0)
-    found, left_out = ordered(routine, arguments.processes or machine.processors, sequential, route, memory)
+    found, left_out = ordered(routine, most, sequential, route, memory)
     return found, left_out, list(warnings)
 
 
@@ -222,6 +223,7 @@ def _of_hosts(
 ) -> tuple[list[Estimate], int, list[str]]:
     """Rank grids of hosts, all assumed to be as fast as the slowest of them is now."""
     hosts = arguments.host
+    most = _most(arguments, len(hosts), "hosts")
     figures = [forecaster.available(host) for host in hosts]
     there: list[Availability] = [figure.value for figure in figures]
     route, stale = forecaster.route(hosts[0], hosts[1])
@@ -233,8 +235,15 @@ def _of_hosts(
         return max(need.seconds / each.cpu for (need, *_), each in zip(needs, there, strict=True))
 
     memory = float(min(each.memory for each in there))
-    found, left_out = ordered(routine, arguments.processes or len(hosts), take, route, memory)
+    found, left_out = ordered(routine, most, take, route, memory)
     return found, left_out, list(dict.fromkeys(warnings))
+
+
+def _most(arguments: argparse.Namespace, there: int, what: str) -> int:
+    """Return the largest number of processors of a grid: all that there are, or fewer if requested."""
+    if (arguments.processes or 0) > there:
+        raise UsageError(f"--processes must be at most the number of {what}, {there:,}, got {arguments.processes:,}")
+    return arguments.processes or there
 
 
 # --- requests, and who answers them ---

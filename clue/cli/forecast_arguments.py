@@ -126,7 +126,7 @@ def _add_best(questions: Commands) -> Parser:
         "--processes",
         type=positive,
         metavar="P",
-        help="largest number of processors (default: those of the machine, or the hosts)",
+        help="largest number of processors (default and at most: those of the machine, or the hosts)",
     )
     question.add_argument("--machine", metavar="MACHINE", help="a file, or the name of a machine shipped with clue")
     question.add_argument("--host", action="append", default=[], metavar="HOST", help="one of several "

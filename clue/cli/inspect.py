@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from clue.cli.effects import refuse
-from clue.cli.terminal import plots_folder, say, show, show_json
+from clue.cli.terminal import check_plots, plots_folder, say, show, show_json
 from clue.config import SimulationConfig, load_any
 from clue.files import exists
 from clue.formats import Kind, format_of
@@ -104,6 +104,7 @@ def _show(arguments: argparse.Namespace, document: object, text: object) -> None
 
 
 def _show_machine(machine: Machine, arguments: argparse.Namespace) -> None:
+    check_plots(arguments.plots)
     _show(arguments, machine_document(machine), machine_text(machine))
     if arguments.plots is not None:
         from clue.report.machine.plot import plot_machine  # noqa: PLC0415 - matplotlib takes a second

@@ -50,11 +50,11 @@ def _fit(arguments: argparse.Namespace) -> int:
         refuse(arguments, ["--memory"], "with --limit", "none")
     if arguments.memory is None:
         refuse(arguments, ["--limit"], "with --memory", "none")
-    runs = runs_of(arguments.table, arguments.machine)
     compositions = _pairs("--compose", arguments.compose, _composition)
     method = Method("nt" if arguments.form == "nt" else "pt", arguments.plain)
     footprint = None if arguments.memory is None else _footprint(arguments.memory)
     limits = _pairs("--limit", arguments.limit, lambda text: parse_quantity(text, Quantity.SIZE))
+    runs = runs_of(arguments.table, arguments.machine)
     try:
         cluster = fit_cluster(
             runs, method, footprint=footprint, memory=limits, compositions=compositions, adjusted=arguments.adjust or ""

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_plots(arguments.plots)
     read = read_by(arguments.trace, arguments.machine)
     written = (("-o", arguments.output), ("--dot", arguments.dot))
-    check_different((option, Path(name)) for option, name in written if name is not None)
+    check_different(((option, Path(name)) for option, name in written if name is not None), arguments.plots)
     target = None if arguments.dot is None else output_file(arguments.dot, read)
     kept = None if arguments.output is None else output_file(arguments.output, read)
     several = SIZE in arguments.trace or RANKS in arguments.trace

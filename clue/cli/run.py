@@ -25,7 +25,6 @@ from clue.programs import check_program, program_name
 from clue.purchase import Scenario
 from clue.result import Result
 from clue.trace import Trace
-from clue.trace.place import check_place
 from clue.units import Quantity, parse_quantity
 
 _STANDARD_ERROR = 2
@@ -138,7 +137,7 @@ def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
     with written_at(run.place):
         placement = run.placement.place(run.machine, run.ranks)
     if arguments.record is not None:
-        check_place(output_trace(arguments.record, _read(arguments)))  # before time is spent on the run
+        output_trace(arguments.record, _read(arguments))  # before time is spent on the run
     bursts = _bursts(arguments.bursts)
     # The program's output would overwrite a progress bar.
     with progress(bar=False) as tell:

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
@@ -33,7 +33,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from clue.cli.streams import tell
+from clue.cli.streams import give_up_output, tell
 from clue.errors import UsageError
 from clue.files import make_room, overwritten
 from clue.report.shared.printable import printable
@@ -76,16 +76,36 @@ def speaking(volume: Volume) -> Iterator[None]:
         _volume.reset(before)
 
 
+class _StandardOutput(Console):
+    """Standard output; if its reader has gone, the error propagates, where rich's own class would end the process."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Raise the error again."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def show(*renderables: RenderableType) -> None:
     """Print tables and text to standard output."""
-    console = Console(width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL)
-    for renderable in renderables:
-        console.print(words(renderable) if isinstance(renderable, str) else renderable)
+    console = _StandardOutput(width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL)
+    with _as_long_as_read():
+        for renderable in renderables:
+            console.print(words(renderable) if isinstance(renderable, str) else renderable)
 
 
 def show_json(document: object) -> None:
     """Print one JSON document to standard output."""
-    sys.stdout.write(json_text(document))
+    text = json_text(document)
+    with _as_long_as_read():
+        sys.stdout.write(text)
+
+
+@contextmanager
+def _as_long_as_read() -> Iterator[None]:
+    """Discard output once its reader has gone (``clue … | head``): the command may still have files to write."""
+    try:
+        yield
+    except BrokenPipeError:
+        give_up_output()
 
 
 def json_text(document: object) -> str:
@@ -159,7 +179,7 @@ def output_file(name: str | Path, read: Iterable[str | Path] = ()) -> Path:
     path = Path(name)
     if path.is_dir():
         raise UsageError(f"{path}: output must be a file, got a folder")
-    return output_trace(path, read)
+    return _output(path, read)
 
 
 def output_trace(name: str | Path, read: Iterable[str | Path] = ()) -> Path:
@@ -170,10 +190,26 @@ def output_trace(name: str | Path, read: Iterable[str | Path] = ()) -> Path:
         read: Files and folders that the command reads.
 
     Raises:
+        UsageError: If it is one of those that are read, something other than a trace is there, or it cannot be created.
+    """
+    from clue.trace.place import check_place  # noqa: PLC0415 - only for traces
+
+    path = _output(Path(name), read)
+    check_place(path)
+    return path
+
+
+def _output(path: Path, read: Iterable[str | Path]) -> Path:
+    """Return a path to write to; create its folders.
+
+    Args:
+        path: The path.
+        read: Files and folders that the command reads.
+
+    Raises:
         UsageError: If it is ``-`` or one of those that are read, its folders cannot be created, or a device or pipe has
             that name.
     """
-    path = Path(name)
     if str(path) == "-":
         raise UsageError('-: output must be a file, got "-", which other programs take for standard output')
     if (lost := overwritten(path, read)) is not None:
@@ -185,20 +221,28 @@ def output_trace(name: str | Path, read: Iterable[str | Path] = ()) -> Path:
     return path
 
 
-def check_different(asked: Iterable[tuple[str, Path]]) -> None:
-    """Check that no two options name the same file to write.
+def check_different(asked: Iterable[tuple[str, Path]], plots: str | None = None) -> None:
+    """Check that no two options name the same file to write, and that no file takes the place of another's folder.
 
     Args:
         asked: Each option with the path of a file that it names.
+        plots: The folder of plots, if they are requested.
 
     Raises:
         UsageError: If two do.
     """
-    options: dict[Path, str] = {}
-    for option, path in asked:
-        other = options.setdefault(path.resolve(), option)
-        if other != option:
-            raise UsageError(f"{path}: files must differ, got one for {other} and {option}")
+    files = [(option, path, path.resolve()) for option, path in asked]
+    folders = [(option, folder) for option, _, real in files for folder in real.parents]
+    if plots is not None:
+        real = Path(plots).resolve()
+        folders += [("--plots", folder) for folder in (real, *real.parents)]
+    for option, path, real in files:
+        for other, _, same in files:
+            if other != option and same == real:
+                raise UsageError(f"{path}: files must differ, got one for {option} and {other}")
+        for other, folder in folders:
+            if folder == real:
+                raise UsageError(f"{path}: {option} must name a file, got a folder of {other}")
 
 
 # --- progress ---

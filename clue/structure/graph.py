@@ -66,6 +66,7 @@ class Node:
         children: Its parts, in order; for a parallel node, the parallel parts.
         region: Region of a computation or call.
         is_first: Whether it is the part of a computation that precedes the loops around its site.
+        entries: How often each of the ranks enters a loop.
     """
 
     kind: Kind
@@ -77,6 +78,7 @@ class Node:
     children: tuple[Node, ...] = ()
     region: str = ""
     is_first: bool = False
+    entries: Mapping[Goer, int] = field(default_factory=dict)
 
     def ranks(self, recording: int) -> tuple[int, ...]:
         """Return the ranks of a recording that execute it."""
@@ -84,14 +86,24 @@ class Node:
 
     def mean_times(self, recording: int) -> float:
         """Return how often the ranks of a recording execute it on average; 0 if none does."""
-        times = [count for (number, _), count in self.times.items() if number == recording]
+        times = _of(recording, self.times)
         return sum(times) / len(times) if times else 0.0
+
+    def mean_count(self, recording: int) -> float:
+        """Return the mean number of iterations of a loop each time it is entered in a recording; 0 if it never is."""
+        times, entries = (_of(recording, each) for each in (self.times, self.entries))
+        return sum(times) / sum(entries) if entries else 0.0
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Node]]:
         """Yield this node and all nodes in it with their depths, in preorder."""
         yield depth, self
         for child in self.children:
             yield from child.walk(depth + 1)
+
+
+def _of(recording: int, counts: Mapping[Goer, int]) -> list[int]:
+    """Return the counts of the ranks of a recording."""
+    return [count for (number, _), count in counts.items() if number == recording]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +173,8 @@ class _Reading:
         nest: The loops.
         examples: The recordings.
         calls: By site and rank, number of calls.
-        iterations: By loop and rank, the iterations with calls.
+        iterations: By loop and rank, the number of iterations with calls.
+        entered: By loop and rank, how often the rank enters the loop.
         names: By site, names of its calls.
         regions: By site, their regions.
         astray: Number of calls that jump back outside any loop.
@@ -172,6 +185,7 @@ class _Reading:
     examples: Sequence[Example]
     calls: dict[int, dict[Goer, int]] = field(default_factory=dict)
     iterations: dict[Path, dict[Goer, int]] = field(default_factory=dict)
+    entered: dict[Path, dict[Goer, int]] = field(default_factory=dict)
     names: dict[int, dict[str, None]] = field(default_factory=dict)
     regions: dict[int, dict[str, None]] = field(default_factory=dict)
     astray: int = 0
@@ -206,6 +220,7 @@ class _Reading:
                 seen.setdefault(loop, set()).add(where[: depth + 1])
         for loop, iterations in seen.items():
             self.iterations.setdefault(loop, {})[goer] = len(iterations)
+            self.entered.setdefault(loop, {})[goer] = len({where[:-1] for where in iterations})
 
     def roles(self) -> tuple[frozenset[Goer], ...]:
         """Return the groups of ranks that execute the same sites."""
@@ -245,6 +260,7 @@ class _Reading:
             goers=goers,
             times=self.iterations[path],
             children=_side_by_side(self.sequence(inside, depth + 1), goers),
+            entries=self.entered[path],
         )
 
     def _goers(self, inside: Sequence[tuple[Path, int]]) -> frozenset[Goer]:

@@ -165,6 +165,26 @@ def test_contention_of_a_known_machine(capsys: pytest.CaptureFixture[str]) -> No
     assert any("contention: " in note for note in machine.notes)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--pairs", "1", "simultaneous pairs must be at least 2, got 1"),
+        ("--sizes", "1 KB,1000 B", "sizes must differ, got 1 KB, 1 KB"),
+    ],
+)
+def test_nothing_to_compare_is_refused_before_a_link_is_measured(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: str, value: str, said: str
+) -> None:
+    """Without a machine, the link is measured first, which takes a minute; what is refused does not wait for it."""
+
+    def measure(*_: object, **_more: object) -> None:
+        raise AssertionError("measured")
+
+    monkeypatch.setattr("clue.cli.calibrate.measure_link", measure)
+    status, out, err = run(capsys, "calibrate", "contention", option, value)
+    assert (status, out, err) == (2, "", f"clue: {said}\n")
+
+
 PROGRAM = """\
 from mpi4py import MPI
 import virtual_layer
@@ -278,10 +298,13 @@ def test_a_trace_whose_program_is_gone_is_told(capsys: pytest.CaptureFixture[str
         ("network latency.txt bw.txt -o bw.txt", "bw.txt"),
         ("contention --machine calibrated.yaml", "calibrated.yaml"),
         ("processor --reference there.yaml -o there.yaml", "there.yaml"),
+        ("processor --target-part there.yaml -o there.yaml", "there.yaml"),
+        ("processor --target-part amd-epyc-9654 --part there.yaml -o there.yaml", "there.yaml"),
+        ("processor --trace pp.clue --program there.yaml -o there.yaml", "there.yaml"),
     ],
 )
 def test_no_input_is_overwritten(capsys: pytest.CaptureFixture[str], line: str, file: str) -> None:
-    """Results to import, a known machine and a reference are refused as outputs before anything is measured."""
+    """Results to import, a known machine, a reference, parts and a program are refused as outputs before any work."""
     Path(file).touch()
     before = Path(file).read_text()
     status, out, err = run(capsys, "calibrate", *line.split())

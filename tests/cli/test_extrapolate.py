@@ -139,6 +139,7 @@ def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], mon
         ("{size}/ring-{size}-{ranks}.clue -o x.clue", "{size}/ring-{size}-{ranks}.clue: pattern must have {size} and"),
         ("--run -o x-40-8.clue x.py {size}", "x-40-8.clue: -o must not be a name that matches x-{size}-{ranks}.clue"),
         ("--run -o x.clue --plots x.py x.py {size}", "x.py: plots must go to a folder, got a file"),
+        ("--run -o pair.yaml x.py {size}", "pair.yaml: trace must be a new folder or replace a trace, got a file"),
         ("x.py -o x.clue", "x.py: program must follow --plan or --run, got neither"),
         ("other-{size}-{ranks}.clue -o x.clue", "other-{size}-{ranks}.clue: recordings must exist, got none"),
         ("--plan", "extrapolate must have a program after --plan or --run, got none"),

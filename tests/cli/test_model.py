@@ -192,6 +192,7 @@ def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str])
          "nt.csv: runs must have 3 or more numbers of ranks above the processes of a processor for pt, got ranks 1"),
         ("model fit runs.csv -o m.yaml --compose gpu=slow", "runs.csv: kind must be one that was measured (slow"),
         ("model fit runs.csv -o m.yaml --compose fast", '--compose must be a kind of processor, once, "="'),
+        ("model fit no-{size}-{ranks}.clue -o m.yaml --compose fast", "--compose must be a kind of processor, once"),
         ("model fit runs.csv -o m.yaml --compose fast=slow:-1", "--compose must be a kind and up to two factors"),
         ("model fit runs.csv -o m.yaml --adjust fast",
          "runs.csv: fast: runs on several kinds of processors must be measured to adjust by, got none"),

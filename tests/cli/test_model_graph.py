@@ -13,6 +13,8 @@ from clue.cli import main
 from clue.trace import Op, TraceBuilder
 from clue.trace.sites import Frame, Site
 from tests.extrapolation.families import ring, saved
+from tests.structure.stub import run
+from tests.structure.test_graph import sometimes
 
 KEYS = [(n, p) for n in (100, 200, 300) for p in (2, 3, 4)]
 
@@ -34,6 +36,14 @@ def test_a_trace_as_a_graph(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert [each["kind"] for each in loop["children"]] == ["computation", "communication"]
     assert loop["children"][0]["seconds"] == pytest.approx(3 * 2.5)
     assert document["seconds"] == pytest.approx(7.5)
+
+
+def test_a_loop_counts_each_time_it_is_entered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A loop of four iterations counts 4, although only two of the ten iterations around it enter it."""
+    run(sometimes, 5, 2).save(tmp_path / "sometimes.clue")
+    assert main(["model", "graph", str(tmp_path / "sometimes.clue"), "--json"]) == 0
+    (outer,) = (each for each in json.loads(capsys.readouterr().out)["graph"]["children"] if each["kind"] == "loop")
+    assert (outer["count"], [each["count"] for each in outer["children"] if each["kind"] == "loop"]) == (10, [4])
 
 
 def test_text_dot_and_picture(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,12 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
             ("run.yaml --sampled --trace-out t.prv",
              "run: --sampled must go without options that need a whole replay, got --trace-out"),
         ),
-        "--csv": (("run.yaml --csv a.csv --latex ./a.csv", "a.csv: files must differ, got one for --csv and --latex"),),
+        "--csv": (
+            ("run.yaml --csv a.csv --latex ./a.csv", "a.csv: files must differ, got one for --csv and --latex"),
+            ("run.yaml --csv out --plots out", "out: --csv must name a file, got a folder of --plots"),
+            ("which.yaml --csv out --plots out/two", "out: --csv must name a file, got a folder of --plots"),
+            ("run.yaml --csv out --trace-out out/t.json", "out: --csv must name a file, got a folder of --trace-out"),
+        ),
         "--latex": (("run.yaml --trace-out t.json --latex t.json", "t.json: files must differ, got one for --latex"),),
         "--markdown": (("which.yaml --markdown x --csv x", "x: files must differ, got one for --csv and --markdown"),),
         "--html": (
@@ -176,7 +181,8 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
             option: ((f"run.clue {option} {value}", f"{option} must go with a pattern such as cg-"),)
             for option, value in (("--size", 5), ("--ranks", 5), ("--fit", "in-turn"), ("-o", "m.yaml"))
         },
-        **dict.fromkeys(("--machine", "--dot", "--plots", "--json"), ALWAYS),
+        "--dot": (("run.clue --dot g --plots g", "g: --dot must name a file, got a folder of --plots"),),
+        **dict.fromkeys(("--machine", "--plots", "--json"), ALWAYS),
     },
     "model show": dict.fromkeys(("--plots", "--json"), ALWAYS),
     "model predict": {
@@ -423,6 +429,13 @@ def test_plots_that_cannot_be_drawn_are_refused_before_long_work(
     assert main([*command.split(), "--plots", plots]) == 2
     assert f"{plots}: plots must go to a folder, got a file" in capfd.readouterr().err
     assert not Path("ran").exists()
+
+
+def test_a_machine_is_not_shown_if_it_cannot_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file in place of the folder is refused, and standard output stays empty."""
+    assert main(["inspect", "pair.yaml", "--json", "--plots", "run.yaml"]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "clue: run.yaml: plots must go to a folder, got a file\n")
 
 
 def test_repeats_do_not_hide_that_nothing_can_be_bought(capsys: pytest.CaptureFixture[str]) -> None:

@@ -149,6 +149,7 @@ def test_the_language_is_that_of_the_file_unless_it_is_stated(capsys: pytest.Cap
         (["none.clue", "--scale", "2", "-o", "s.py"], "none.clue"),
         (["loop.clue", "--scale", "2", "-o", "."], "output must be a file, got a folder"),
         (["loop.clue", "--scale", "2", "-o", "s.py", "--trace", "s.py"], "--trace must name a different file than -o"),
+        (["loop.clue", "--scale", "2", "-o", "s.py", "--trace", "pair.yaml"], "pair.yaml: trace must be a new folder"),
         (["loop.clue", "--scale", "2", "-o", "s.py", "--work", "disk"], "--work must be core, cache or memory"),
         (["loop.clue", "--scale", "2", "-o", "s.py", "--machine", "nowhere"], "machine must be a file"),
     ],

@@ -107,14 +107,33 @@ def test_a_full_disk_behind_standard_output_is_a_failure(words: list[str]) -> No
     assert (done.returncode, done.stderr) == (1, b"clue: No space left on device\n")
 
 
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
 @pytest.mark.usefixtures("folder")
-def test_a_reader_that_has_gone_is_no_failure() -> None:
+def test_a_reader_that_has_gone_is_no_failure(json_too: list[str]) -> None:
     """A closed reader, as in ``clue … | head -0``, gives status 0 and no message."""
     reading, writing = os.pipe()
     os.close(reading)
-    done = clue("inspect", "m.yaml", "--json", stdout=writing)
+    done = clue("inspect", "m.yaml", *json_too, stdout=writing)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+@pytest.mark.usefixtures("folder")
+def test_files_are_written_although_the_reader_has_gone(json_too: list[str]) -> None:
+    """A table, or a document that no buffer holds, cannot be printed; the file of 100 ranks has all its lines."""
+    trace = TraceBuilder(100, "many.py")
+    for rank in range(100):
+        trace[rank].compute(1.0)
+    trace.build().save("many.clue")
+    Path("many.yaml").write_text(_MACHINE.replace("count: 2", "count: 100"))
+    Path("c.yaml").write_text("program: {trace: many.clue}\nmachine: many.yaml\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = clue("simulate", "c.yaml", "--csv", "r.csv", *json_too, stdout=writing)
+    os.close(writing)
+    assert done.returncode == 0 and done.stderr.endswith(b"wrote r.csv\n"), done.stderr
+    assert len(Path("r.csv").read_text().splitlines()) == 101
 
 
 @pytest.mark.parametrize("json_too", [[], ["--json"]])
@@ -179,7 +198,8 @@ def test_a_thread_may_call_the_commands() -> None:
 def test_a_full_disk_leaves_nothing_half_written(words: list[str], target: str) -> None:
     """The error names the output, and neither the output nor its draft remains."""
     program = f"import resource; {_SMALL}; from clue.cli import main; raise SystemExit(main({words}))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
+    # -B: Python would cut the bytecode that it keeps of changed modules.
+    done = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, check=False, timeout=60)
     assert done.returncode == 1, done.stderr
     told = done.stderr.decode().splitlines()[-1]
     assert told.startswith(f"clue: {target.removesuffix('.0')}"), told

@@ -44,6 +44,37 @@ def test_sequences_and_loops() -> None:
     assert [len(role) for role in found.roles] == [2]
 
 
+def sometimes(comm: Comm, n: int) -> None:
+    """Run a loop of four iterations in two of ten iterations."""
+    for i in range(2 * n):
+        comm.barrier()
+        if i % 5 == 0:
+            for _ in range(4):
+                comm.allreduce(8)
+
+
+def unequal(comm: Comm, n: int) -> None:
+    """Rank 0 sends 150 messages; three others receive five and answer in each of their ten iterations."""
+    for i in range(150 if comm.rank == 0 else 10):
+        if comm.rank == 0:
+            comm.send(n, 1 + i % 3)
+            if i % 5 == 0:
+                comm.recv(1 + i // 5 % 3)
+        else:
+            for _ in range(5):
+                comm.recv(0)
+            comm.send(n, 0)
+
+
+def test_iterations_are_counted_each_time_a_loop_is_entered() -> None:
+    """The inner loops are entered twice by each rank, and ten times by three of the ranks."""
+    shown = []
+    for program, ranks in ((sometimes, 2), (unequal, 4)):
+        loops = [node for _, node in graph(program, (5, ranks)).root.walk() if node.kind is Kind.LOOP]
+        shown.append([(loop.mean_times(0), loop.mean_count(0)) for loop in loops])
+    assert shown == [[(10, 10), (8, 4)], [((150 + 3 * 10) / 4, (150 + 3 * 10) / 4), (50, 5)]]
+
+
 def dealing(comm: Comm, n: int) -> None:
     """A master sends work and collects results; the others work."""
     if comm.rank == 0:
