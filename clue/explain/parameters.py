@@ -88,8 +88,8 @@ def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str]
 
 
 def _of_nodes(machine: Machine, name: str, regions: Sequence[str], timed: set[str]) -> Iterator[Parameter]:
-    figures = tuple(_figures(state.node_types()[name]) for state in machine.epochs)
     types = [state.node_types()[name] for state in machine.epochs]
+    figures = tuple(replace(each.timed, noise=NodeNoise()) for each in types)
     path = f"node_types.{name}"
 
     def parameter(what: str, change: _OfNode) -> Parameter:
@@ -113,11 +113,6 @@ def _of_nodes(machine: Machine, name: str, regions: Sequence[str], timed: set[st
     for figure in _FIGURES:
         if any(getattr(each, figure) for each in types):
             yield parameter(figure, partial(_scaled, figure))
-
-
-def _figures(node: NodeType) -> NodeType:
-    """Return a node type without the fields on which no run time depends."""
-    return replace(node, price=None, source="", memory=None, sockets=None, noise=NodeNoise())
 
 
 def _change_nodes(name: str, change: _OfNode, machine: Machine, factor: float) -> Machine:

@@ -115,6 +115,11 @@ class NodeType:
     copy_bandwidth: float | None = None
     sockets: Sockets | None = None
 
+    @property
+    def timed(self) -> NodeType:
+        """The node type without its price, source, memory and sockets: fields on which no simulated time depends."""
+        return replace(self, price=None, source="", memory=None, sockets=None)
+
     def factor(self, region: str) -> float:
         """Return the multiplier of recorded computation time in a region (1 for the paper's 0)."""
         return self.performance_factors.get(region, self.performance_factor) or 1.0

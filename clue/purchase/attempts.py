@@ -682,7 +682,7 @@ class _Plan:
         if id(node) not in self._alike:
             # Noise is drawn by the name of a kind of node.
             name = node.name if node.noise != NodeNoise() else ""
-            figures = replace(node, name=name, memory=None, price=None, source="")
+            figures = replace(node.timed, name=name)
             try:
                 self._alike[id(node)] = self._figures.index(figures)
             except ValueError:

@@ -12,7 +12,7 @@ Limits hold in every sample: an option that misses a deadline, the runs per mont
 is not the best in it. Uncertain prices are drawn as well, if the criterion or a limit depends on money
 (:mod:`clue.purchase.prices`).
 
-A time that was not simulated, but told by a fitted model or a skeleton, has the error of that method alone.
+A time that a fitted model or a skeleton predicts, without a simulation, has the error of that method alone.
 
 If only a part of a program was replayed (:mod:`clue.steady`), the error of that estimate is drawn too, independently
 for each prediction.

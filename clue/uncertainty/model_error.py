@@ -233,10 +233,7 @@ def model_of(where: Candidate) -> tuple[str, ...]:
     It has no numbers of nodes, names, prices or sizes of memory: figures on which no predicted time depends.
     """
     used = {where.machine.nodes[node].name: where.machine.nodes[node] for node in where.placement.nodes}
-    types = {
-        repr(replace(each, name="", source="", price=None, memory=None, sockets=None, noise=NodeNoise()))
-        for each in used.values()
-    }
+    types = {repr(replace(each.timed, name="", noise=NodeNoise())) for each in used.values()}
     return (*sorted(types), repr(where.machine.network))
 
 
