@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,14 +38,14 @@ class Planner:
         program: Path of the script.
         arguments: Its arguments, with placeholders ``{size}`` and ``{ranks}``.
         progress: Callback for progress.
-        cores: Cores of this computer.
+        cores: Cores of this computer that recordings may use.
         memory: Maximum memory of a recording, bytes.
     """
 
     program: Path
     arguments: tuple[str, ...]
     progress: Progress = silent
-    cores: int = os.cpu_count() or 1
+    cores: int = field(default_factory=usable_processors)
     memory: float = 0.0
 
     @classmethod
