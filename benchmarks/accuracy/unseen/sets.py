@@ -28,7 +28,7 @@ TABLES = {
     "eighth": "eighth_set.csv",
     "ninth": "ninth_set.csv",
     "tenth": "tenth_set.csv",
-    "eleventh": "unseen.csv",
+    "eleventh": "eleventh_set.csv",
 }
 #: Columns of the model, each with the column of sums of latency and size / bandwidth from the same computation.
 _SUMS = {"user": "user_baseline", "calibrated": "calibrated_baseline", "hindsight": "baseline"}

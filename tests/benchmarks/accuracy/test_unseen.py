@@ -31,6 +31,9 @@ SMALL = {
     "docking": "12 20 10", "flock": "4000 4", "friends": "3 8 3 6", "genome": "2000 60 6", "insurance": "2000 4 2",
     "lorries": "6 4 60", "panorama": "96 32 3 2", "pulsar": "48 512 8 6", "robot_arm": "3 2 200 10 4",
     "translator": "500 64 2 3 4",
+    "ballots": "8 300 6 2 41", "crossmatch": "12 400 6 3", "keywords": "60 4 2 8", "mosaic": "19 23 1 7",
+    "river": "137 3 5 3", "sudoku": "4 6", "tides": "24 12 144 20", "timetable": "7 11 13 3", "tissue": "90 80 100 10",
+    "wildfire": "67 91 5 7",
 }  # fmt: skip
 
 
