@@ -45,7 +45,7 @@ from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.files import is_file, read_text, write_texts
 from clue.machine import ColdStart, Machine, Processor, Sockets
-from clue.recording import find_mpiexec, record
+from clue.recording import find_mpiexec, record, repeats_beside
 from clue.report.calibration.text import (
     contention_document,
     contention_text,
@@ -58,8 +58,6 @@ from clue.trace import Trace
 from clue.trace.computer import processor_name, usable_processors
 from clue.units import Quantity, count_of, parse_quantity
 
-#: Largest number of repeated recordings that are looked for beside a trace.
-MOST_RECORDINGS = 20
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -325,8 +323,7 @@ def _by_parts(arguments: argparse.Namespace, output: Path, name: str) -> int:
 def _recordings(name: str) -> list[Trace]:
     """Return a trace, and the repeated recordings of the same run beside it."""
     trace = Trace.open(name)
-    beside = [Path(name).with_suffix(f".{k}{Path(name).suffix}") for k in range(2, MOST_RECORDINGS + 1)]
-    others = [Trace.open(path) for path in beside if is_file(path)]
+    others = map(Trace.open, repeats_beside(Path(name)))
     return [trace, *(each for each in others if each.head.regions == trace.head.regions and each.ranks == trace.ranks)]
 
 

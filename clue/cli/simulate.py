@@ -29,6 +29,7 @@ from clue.predict.replaying import recording
 from clue.purchase import Criterion, Ranking, Scenario, rank_options
 from clue.purchase.queueing import QUEUED
 from clue.purchase.tasks import tasks_of
+from clue.recording import repeats_beside
 from clue.report.timeline import check_length, form_of, write_timeline
 from clue.result import Result
 from clue.steady import simulate_sampled
@@ -237,8 +238,8 @@ def _simulate_whole(config: SimulationConfig, arguments: argparse.Namespace) -> 
         where = Candidate(config.machine, placement, config.instances)
         sampled = _sample(program, noise, where, result.makespan, engine=engine, arguments=arguments, tell=tell)
         if sampled is not None:
-            said = (f"samples: {remark}" for remark in sampled.remarks())
-            result = replace(result, warnings=(*result.warnings, *said))
+            remarks = [*sampled.remarks(), *_unnamed_repeats(trace, noise)]
+            result = replace(result, warnings=(*result.warnings, *(f"samples: {remark}" for remark in remarks)))
         explanation = None
         if arguments.explain:
             explanation = explain(
@@ -264,6 +265,14 @@ def _prepared(
         config.placed(config.ranks)
     trace, noise = _recording(config, Traces(tell, arguments.repeats))
     return trace, config.placed(trace.ranks), noise
+
+
+def _unnamed_repeats(trace: Trace, noise: BurstNoise | None) -> Iterator[str]:
+    """Yield which repeats beside the trace could be named, if none are."""
+    beside = repeats_beside(trace.path) if noise is None and trace.path is not None else []
+    if beside:
+        names = ", ".join(path.name for path in beside)
+        yield f"{names} beside the trace: not used, name them under repeats: if they are recordings of the same run"
 
 
 def _title(config: SimulationConfig, trace: Trace) -> str:

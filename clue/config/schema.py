@@ -223,7 +223,8 @@ class NodeTypeForm(Form):
     memory_contention_factor: dict[PositiveInt, OneOrTable[Share, dict[str, Share]]] = Field(
         default={},
         description="Share of its speed that a processor keeps, by number of busy processors of its node: "
-        "one share, or shares by region, where 'default' stands for any other region.",
+        "one share, or shares by region, where 'default' stands for any other region. A region without a share takes "
+        "that of fewer busy processors.",
     )
     background_load: Number = Field(
         0.0, description="Competing processes that are always runnable on each node; may be fractional."

@@ -74,7 +74,7 @@ class NodeType:
             flops in a region, the host's speed there divided by this speed is the factor, and takes precedence.
         memory_contention: Share of its speed that a processor keeps when ``busy`` processors of the node compute (the
             paper's mcf, section 4.5), as ``{busy: {region: share}}``; region ``""`` stands for any other. The entry
-            with the largest ``busy`` not above the actual number applies; below the smallest, the share is 1.
+            with the largest ``busy`` not above the actual number that has the region applies; without one, it is 1.
         background_load: Number of competing processes on each node that are always runnable (a load average; may be
             fractional).
         time_slice: How long a process runs before the scheduler switches to another, if ranks share processors with
@@ -133,11 +133,11 @@ class NodeType:
 
     def share_kept(self, busy: int, region: str) -> float:
         """Return the share of its speed that a processor keeps in a region, with ``busy`` busy processors."""
-        level = max((n for n in self.memory_contention if n <= busy), default=None)
-        if level is None:
-            return 1.0
-        by_region = self.memory_contention[level]
-        return by_region.get(region, by_region.get("", 1.0))
+        for level in sorted((n for n in self.memory_contention if n <= busy), reverse=True):
+            by_region = self.memory_contention[level]
+            if (share := by_region.get(region, by_region.get(""))) is not None:
+                return share
+        return 1.0
 
     def slower(self, factor: float) -> NodeType:
         """Return the node type with all computation times multiplied."""

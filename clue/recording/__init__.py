@@ -15,7 +15,7 @@
 from clue.recording.facts import Request
 from clue.recording.kept import Listed, kept_recordings, recordings_of
 from clue.recording.launching import Launch, find_mpiexec
-from clue.recording.repeated import Repeated, record_repeatedly
+from clue.recording.repeated import Repeated, record_repeatedly, repeats_beside
 from clue.recording.single import record
 
 __all__ = [
@@ -28,4 +28,5 @@ __all__ = [
     "record",
     "record_repeatedly",
     "recordings_of",
+    "repeats_beside",
 ]

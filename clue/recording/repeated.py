@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clue.files import exchange
+from clue.files import exchange, exists
 from clue.recording.inputs import repeatable_input
 from clue.recording.launching import Launch, Progress, silent
 from clue.recording.single import check_target, record, rewritten
@@ -22,6 +22,8 @@ from clue.units import count_of
 
 #: Time of a program, seconds, below which it is recorded several times by default; number of these recordings.
 SHORT, OFTEN = 60.0, 3
+#: Largest number of recordings of one run that are looked for beside a trace.
+_MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,15 @@ def different(traces: Iterable[Trace]) -> list[Trace]:
 def numbered(target: Path, number: int) -> Path:
     """Return the path of a recording: ``x.clue`` for the first, ``x.2.clue`` for the second."""
     return target if number == 1 else target.with_name(f"{target.stem}.{number}{target.suffix}")
+
+
+def repeats_beside(trace: Path) -> list[Path]:
+    """Return the existing repeats of a recording: those of ``x.clue`` are ``x.2.clue``, ``x.3.clue``, ….
+
+    Args:
+        trace: Path of the recording.
+    """
+    return [path for number in range(2, _MOST + 1) if exists(path := numbered(trace, number))]
 
 
 def disturbed(trace: Trace) -> tuple[float, float]:

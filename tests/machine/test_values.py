@@ -76,10 +76,13 @@ def test_a_factor_of_zero_leaves_the_time_as_recorded() -> None:
 
 
 def test_busy_processors_keep_a_share_of_their_speed() -> None:
-    """The entry of the largest number not above the busy processors holds; below the smallest, no speed is lost."""
+    """The entry of the largest number not above the busy ones that has the region holds; else no speed is lost."""
     node = NodeType("n", processors=4, memory_contention={2: {"": 0.9, "a": 0.8}, 4: {"a": 0.5}})
     assert [node.share_kept(busy, "a") for busy in (1, 2, 3, 4)] == [1.0, 0.8, 0.8, 0.5]
-    assert [node.share_kept(busy, "b") for busy in (1, 3, 4)] == [1.0, 0.9, 1.0]
+    assert [node.share_kept(busy, "b") for busy in (1, 3, 4)] == [1.0, 0.9, 0.9]
+    region_first = NodeType("n", processors=4, memory_contention={4: {"": 0.5}, 2: {"a": 0.8}})
+    assert [region_first.share_kept(busy, "a") for busy in (2, 4)] == [0.8, 0.5]
+    assert [region_first.share_kept(busy, "b") for busy in (2, 4)] == [1.0, 0.5]
 
 
 def test_a_link_is_found_by_types_and_node() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,17 @@ def test_without_noise_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert "differences between recordings are not included, as no repeats of this one are given" in one
     assert "noise of the machine is not included, as it states none" in none
     assert "by the model's errors in" in model
+
+
+def test_repeats_beside_the_trace_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """``clue record`` writes repeats beside a trace: without ``repeats:`` a warning names them, with it none does."""
+    shutil.copytree("pingpong.clue", "pingpong.3.clue")
+    warned = "pingpong.3.clue beside the trace: not used, name them under repeats:"
+    _, out, _ = run(capsys, "simulate", "run.yaml", "--json", "--samples", "5")
+    assert any(warned in each for each in json.loads(out)["warnings"])
+    Path("run.yaml").write_text("program: {trace: pingpong.clue, repeats: [pingpong.3.clue]}\nmachine: pair.yaml\n")
+    _, out, _ = run(capsys, "simulate", "run.yaml", "--json", "--samples", "5")
+    assert not any(warned in each for each in json.loads(out)["warnings"])
 
 
 def test_a_comparison_has_probabilities(capsys: pytest.CaptureFixture[str]) -> None:
