@@ -43,9 +43,10 @@ from clue.cli.terminal import Report, output_file, plots_folder, progress, say, 
 from clue.config import load_machine, load_part, load_parts
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
-from clue.files import is_file, read_text, write_texts
+from clue.files import exists, is_file, read_text, write_texts
 from clue.machine import ColdStart, Machine, Processor, Sockets
 from clue.recording import find_mpiexec, record
+from clue.recording.repeated import numbered
 from clue.report.calibration.text import (
     contention_document,
     contention_text,
@@ -325,9 +326,13 @@ def _by_parts(arguments: argparse.Namespace, output: Path, name: str) -> int:
 def _recordings(name: str) -> list[Trace]:
     """Return a trace, and the repeated recordings of the same run beside it."""
     trace = Trace.open(name)
-    beside = [Path(name).with_suffix(f".{k}{Path(name).suffix}") for k in range(2, MOST_RECORDINGS + 1)]
-    others = [Trace.open(path) for path in beside if is_file(path)]
-    return [trace, *(each for each in others if each.head.regions == trace.head.regions and each.ranks == trace.ranks)]
+    beside = [numbered(Path(name), k) for k in range(2, MOST_RECORDINGS + 1)]
+    others = [Trace.open(path) for path in beside if exists(path)]
+    return [trace, *(each for each in others if _run_of(each) == _run_of(trace))]
+
+
+def _run_of(trace: Trace) -> tuple[object, ...]:
+    return trace.head.program, trace.head.arguments, trace.head.regions, trace.ranks
 
 
 def _processor_part(name: str, option: str) -> Processor:
