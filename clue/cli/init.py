@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -28,6 +29,8 @@ from clue.units import Quantity, count_of, format_size, parse_money, parse_quant
 _Answer = TypeVar("_Answer")
 #: The recording shipped with clue, for users without one.
 _SHIPPED = "pingpong-2.clue.zip"
+#: What distinguishes the name of a repeated recording from that of the first.
+_REPEAT = re.compile(r"\.\d+(?=\.clue(\.zip)?$)")
 _LARGEST = 10**6
 _NONE = "none"
 
@@ -289,9 +292,11 @@ _PARSERS: dict[str, Callable[[str], object]] = {
 
 
 def _only_one(folder: Path) -> str:
-    """Return the only recording in a folder, else the example."""
+    """Return the only recording in a folder, whatever its number of repeats, else the example."""
     found = [*folder.glob("*.clue"), *folder.glob("*.clue.zip")]
-    return str(found[0]) if len(found) == 1 else EXAMPLE
+    names = {path.name for path in found}
+    firsts = [path for path in found if _REPEAT.sub("", path.name) not in names - {path.name}]
+    return str(firsts[0]) if len(firsts) == 1 else EXAMPLE
 
 
 def _example() -> Path:
