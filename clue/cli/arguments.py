@@ -224,8 +224,8 @@ def _add_simulate(commands: Commands) -> None:
         "--samples",
         type=positive,
         metavar="N",
-        help="number of samples of the noise of machines and repeated recordings, and of the errors that predictions had "
-        "in validated cases: gives intervals, and each option's probability of being the best",
+        help="number of samples of the noise of machines and repeated recordings, and of the errors of predictions in "
+        "validated cases: gives intervals, and each option's probability of being the best",
     )
     add_seed(command)
     command.add_argument(
