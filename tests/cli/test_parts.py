@@ -99,7 +99,12 @@ def test_repeats_beside_a_recording_show_the_kind_of_work(
     stays as usual.
     """
     monkeypatch.chdir(tmp_path)
-    for name, slower, arguments in (("t.clue", 1.0, ()), ("t.2.clue", 1.5, ()), ("t.3.clue", 9.0, ("--large",))):
+    runs: dict[str, tuple[float, tuple[str, ...]]] = {
+        "t.clue": (1.0, ()),
+        "t.2.clue": (1.5, ()),
+        "t.3.clue": (9.0, ("--large",)),
+    }
+    for name, (slower, arguments) in runs.items():
         builder = TraceBuilder(1, "prog.py")
         builder[0].compute(0.1 * slower**0.8, "product")
         built = builder.build()
