@@ -46,6 +46,9 @@ from clue.formats import FORMATS, Kind
 _DESCRIPTION = """\
 Which cluster should I buy for my programs? Record an MPI program once, simulate it on clusters
 described in YAML, rank what a budget can buy. Start with: clue simulate wien97"""
+_STATUSES = """\
+exit status: 0 success; 1 failure; 2 a mistake in the command or in a file that it reads; 3 deadlock of the simulated
+program; 128 + N ended by signal N (130: Ctrl-C)"""
 _COMPLETION = """\
 ~/.bashrc:
   eval "$(clue completion bash)"
@@ -72,7 +75,12 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 @cache
 def command_line() -> argparse.ArgumentParser:
     """Return the parser of all commands; building it takes some milliseconds, which a Python program pays only once."""
-    parser = Parser(prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(
+        prog="clue",
+        description=_DESCRIPTION,
+        epilog=_STATUSES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"clue {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     add_init(commands, _command("init"))
@@ -216,8 +224,8 @@ def _add_simulate(commands: Commands) -> None:
         "--samples",
         type=positive,
         metavar="N",
-        help="number of samples of the noise of machines and repeated recordings: gives intervals, and each option's "
-        "probability of being the best",
+        help="number of samples of the noise of machines and repeated recordings, and of the errors of predictions in "
+        "validated cases: gives intervals, and each option's probability of being the best",
     )
     add_seed(command)
     command.add_argument(

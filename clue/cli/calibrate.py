@@ -324,7 +324,11 @@ def _recordings(name: str) -> list[Trace]:
     """Return a trace, and the repeated recordings of the same run beside it."""
     trace = Trace.open(name)
     others = map(Trace.open, repeats_beside(Path(name)))
-    return [trace, *(each for each in others if each.head.regions == trace.head.regions and each.ranks == trace.ranks)]
+    return [trace, *(each for each in others if _run_of(each) == _run_of(trace))]
+
+
+def _run_of(trace: Trace) -> tuple[object, ...]:
+    return trace.head.program, trace.head.arguments, trace.head.regions, trace.ranks
 
 
 def _processor_part(name: str, option: str) -> Processor:

@@ -137,7 +137,7 @@ def _add_processor(subjects: Commands) -> Parser:
         action="append",
         default=[],
         metavar="[REGION=]MIX",
-        help="with --target-part: what bounds computation, in one region of the trace or in all: core, cache, memory, "
+        help="with --target-part and --trace: what bounds computation, in one region or in all: core, cache, memory, "
         "or two of them, such as core:memory=0.6 for 60 %% core (default: by declared flops, else by the response of "
         "bursts in several recordings, else 44 %% core and 56 %% memory); may be repeated",
     )

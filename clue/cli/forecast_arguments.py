@@ -19,14 +19,14 @@ from clue.cli.options import (
 
 _EXAMPLES = """\
 examples:
-  clue forecast benchmark dgemm dtrsm --range m=64:2048
-      measure routines here; any function of yours as well: mine:solve
+  clue forecast benchmark dgemm --range m=64:2048 --range n=64:2048 --range k=64:2048
+            measure a routine here; any function of yours as well: mine:solve
   clue forecast time dgemm --m 2000 --n 2000 --k 2000
             forecast its time now, under the load of this computer; with --host h under that of h
   clue forecast best pdgemm --m 4096 --n 4096 --k 4096 --processes 32 --machine i-cluster
             find the best grid of processors, and the order of all
-  clue forecast serve
-            tell other hosts (on loopback; elsewhere with a token) what is available here"""
+  clue forecast serve --address 0.0.0.0 --token-file token
+            tell other hosts that have the token what is available here; without --address, only this host"""
 
 
 def add_forecast(commands: Commands, run: Command) -> None:

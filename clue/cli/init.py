@@ -21,6 +21,7 @@ from clue.config.starter import Starter, comparison_text, machine_text
 from clue.errors import ClueError, UsageError
 from clue.files import drafts, exists, is_file, read_bytes, write_texts
 from clue.machine import MOST_RANKS
+from clue.recording import repeats_beside
 from clue.trace import Trace
 from clue.trace.computer import usable_processors
 from clue.units import Quantity, count_of, format_size, parse_money, parse_quantity
@@ -289,9 +290,10 @@ _PARSERS: dict[str, Callable[[str], object]] = {
 
 
 def _only_one(folder: Path) -> str:
-    """Return the only recording in a folder, else the example."""
-    found = [*folder.glob("*.clue"), *folder.glob("*.clue.zip")]
-    return str(found[0]) if len(found) == 1 else EXAMPLE
+    """Return the only recording in a folder, whatever its number of repeats, else the example."""
+    found = {*folder.glob("*.clue"), *folder.glob("*.clue.zip")}
+    firsts = found - {repeat for path in found for repeat in repeats_beside(path)}
+    return str(firsts.pop()) if len(firsts) == 1 else EXAMPLE
 
 
 def _example() -> Path:

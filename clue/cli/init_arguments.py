@@ -38,7 +38,7 @@ def add_init(commands: Commands, run: Command) -> None:
         "--program",
         metavar="PROGRAM.py|TRACE",
         help=f"the program to run, or a recording of one; {EXAMPLE} is a recorded ping-pong of two ranks "
-        "(default: the only recording of the folder, else the example)",
+        "(default: the only recording of the folder, whose repeats do not count, else the example)",
     )
     command.add_argument("--args", metavar="ARGS", help="arguments of the program, in one word (default: none)")
     command.add_argument(

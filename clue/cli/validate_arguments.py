@@ -38,8 +38,8 @@ def add_validate(commands: Commands, run: Command) -> None:
     command.add_argument(
         "--learn",
         action="store_true",
-        help="let the intervals of further predictions also reflect the errors of these cases: kept in the file that "
-        "CLUE_MODEL_ERROR names, else in clue's settings in the home folder",
+        help="let the intervals of further predictions also reflect the errors of these cases, in place of those of an "
+        "earlier --learn: kept in the file that CLUE_MODEL_ERROR names, else in clue's settings in the home folder",
     )
     add_repeats(command)
     add_json(command)

@@ -23,6 +23,10 @@ FORMS: dict[str, tuple[str, str]] = {
         "Several operations and their transfers, for `clue forecast sequence`.",
         "examples/forecast/complex-product.yaml",
     ),
+    "part": (
+        "A processor, network or switch with published figures, for machines, costs and `clue calibrate processor`.",
+        "machines/parts/mellanox-qm8790.yaml",
+    ),
 }
 #: Headings of the Python reference, and what stands under each; names of ``clue`` that are missing here come last.
 SUBJECTS: dict[str, tuple[str, ...]] = {
@@ -72,6 +76,8 @@ def _command(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
     rows = [row for action in parser._actions if (row := _option(parser, action))]
     if rows:
         yield "| argument | meaning |\n| --- | --- |\n" + "\n".join(rows) + "\n"
+    if parser.epilog:
+        yield f"```text\n{parser.epilog}\n```\n"
     for name, kind in kinds:
         yield f"{'#' * level} {parser.prog} {name}\n"
         yield from _command(kind, level + 1)

@@ -325,6 +325,21 @@ def test_bad_usage_has_exit_status_2(arguments: tuple[str, ...], capsys: pytest.
     assert "usage: clue" in capsys.readouterr().err
 
 
+def test_help_names_the_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are those of the exceptions, 0, and those of signals."""
+    with pytest.raises(SystemExit) as caught:
+        main(["--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert caught.value.code == 0
+    kinds: dict[str, type[clue.ClueError]] = {
+        "failure": clue.RecordError,
+        "a mistake in the command or in a file that it reads": clue.ConfigError,
+        "deadlock of the simulated program": clue.DeadlockError,
+    }
+    for said, kind in kinds.items():
+        assert f"{kind.exit_status} {said}; " in told
+
+
 CRASHES = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nraise RuntimeError('on purpose')\n"
 
 

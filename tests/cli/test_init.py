@@ -73,6 +73,18 @@ def test_the_only_recording_of_a_folder_is_taken(capsys: pytest.CaptureFixture[s
     assert [len(each.machine.nodes) for each in scenario.options] == [3, 6]
 
 
+def test_repeats_of_the_only_recording_are_none_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """``clue record`` makes three recordings of a short program; without the first one, the others are two."""
+    for name in ("solve.clue", "solve.2.clue", "solve.3.clue"):
+        record(name, 5)
+    assert run(capsys, "--yes")[0] == 0
+    scenario = load_config("first.yaml")
+    assert isinstance(scenario, Scenario)
+    assert [each.name for each in scenario.workloads] == ["solve"]
+    Path("solve.clue").rename("kept")
+    assert "wrote pingpong-2.clue.zip" in run(capsys, "second.yaml", "--yes")[2]
+
+
 def test_every_question_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     """Each option's value is found in the files, which name the program relative to their own folder."""
     Path("heat.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")

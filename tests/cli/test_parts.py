@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clue.cli import calibrate, main
 from clue.config import load_machine, load_parts
 from clue.config.yaml12 import parse_yaml
 from clue.trace import TraceBuilder
+from clue.trace.head import Probe
+from clue.trace.speed import FEWEST
 
 
 def test_all_parts_are_listed_with_how_many_have_which_figure(capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,6 +87,34 @@ def test_a_node_type_by_published_figures(
     assert (node.processors, node.noise.factor > 0) == (64, True)
     assert main(["calibrate", "processor", "--target-part", "mellanox-sn2700", "--part", "nvidia-grace"]) == 2
     assert "--target-part must be a processor, got Mellanox Spectrum SN2700" in capsys.readouterr().err
+
+
+def test_repeats_beside_a_recording_show_the_kind_of_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``t.2.clue`` is used with ``t.clue``, ``t.3.clue`` is not: its arguments are others.
+
+    While the core's piece took 1.5 times as long, the burst took 1.5 ** 0.8 times as long. With d = ln 1.5 and
+    x = d² / 2 / MISSED² = 2.055, the response to the core is (0.8 x + 0.4 · 16) / (x + 16) = 0.446. That to memory
+    stays as usual.
+    """
+    monkeypatch.chdir(tmp_path)
+    runs: dict[str, tuple[float, tuple[str, ...]]] = {
+        "t.clue": (1.0, ()),
+        "t.2.clue": (1.5, ()),
+        "t.3.clue": (9.0, ("--large",)),
+    }
+    for name, (slower, arguments) in runs.items():
+        builder = TraceBuilder(1, "prog.py")
+        builder[0].compute(0.1 * slower**0.8, "product")
+        built = builder.build()
+        rows = np.array([(0, round(10_000 * slower), 20_000)] * FEWEST, np.int64)
+        head = replace(built.head, arguments=arguments, probe=Probe("test", (0, FEWEST), (1e-5, 2e-5)))
+        replace(built, head=head, readings=rows).save(name)
+    words = "calibrate processor --trace t.clue --part amd-epyc-9654 --target-part amd-epyc-9375f -o node.yaml --json"
+    assert main(words.split()) == 0
+    (said,) = (note for note in json.loads(capsys.readouterr().out)["notes"] if note.startswith("product: "))
+    assert "as bursts responded in 2 recordings: 0.45 to core, 0.50 to memory" in said
 
 
 def test_an_unknown_recorder_has_to_be_named(

@@ -7,6 +7,7 @@ import re
 import clue
 from clue.cli.arguments import command_line
 from clue.collectives import ALGORITHMS
+from clue.config import SCHEMA_KINDS
 from docs.site import reference
 from tests.docs.pages import ROOT, SITE
 from tests.docs.test_commands import options_of
@@ -26,6 +27,12 @@ def test_every_command_and_option_is_there() -> None:
                 assert deeper in page or deeper in ("-h", "--help"), f"{name} {option} {deeper}"
 
 
+def test_what_help_says_below_the_options_is_there() -> None:
+    """Columns of tables, examples, and lines for start files of shells are as on the terminal."""
+    assert "processor athlon+pentium-ii, processors 1+8, processes 3+1." in MADE["reference/commands/model.md"]
+    assert '\n~/.bashrc:\n  eval "$(clue completion bash)"\n' in MADE["reference/commands/completion.md"]
+
+
 def test_every_form_has_its_keys() -> None:
     """Keys of nested forms are listed too, and links lead to headings of the page."""
     page = MADE["reference/yaml/machine.md"]
@@ -33,6 +40,9 @@ def test_every_form_has_its_keys() -> None:
         assert f"| `{key}`" in page, key
     assert "name: two-hosts" in page
     assert "`criterion`" in MADE["reference/yaml/scenario.md"]
+    assert {f"reference/yaml/{kind}.md" for kind in SCHEMA_KINDS} == {uri for uri in MADE if "/yaml/" in uri}
+    part = MADE["reference/yaml/part.md"]
+    assert "[Switch part](#SwitchPartForm)" in part and "| `rack_units`" in part
     assert "(#DragonflyForm)" in page.replace("Dragonfly](#", "Dragonfly](#") or "](#" in page
 
 
