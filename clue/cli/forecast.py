@@ -195,6 +195,8 @@ def _of_machine(
     (node,) = machine.node_types().values()
     memory = None if node.memory is None else node.memory / node.processors
     warnings: dict[str, None] = {}
+    if node.background_load or node.share_kept(node.processors, "dgemm") < 1:
+        warnings[f"{machine.name}: background load and memory contention of its nodes are left out"] = None
     sequential = _on_node(machine, arguments.routine, forecaster, warnings)
     route = Route.over(machine.network.between_nodes, routine.block**2 * 8.0)
     found, left_out = ordered(routine, most, sequential, route, memory)
@@ -222,7 +224,9 @@ def _of_hosts(
     routine: Pdgemm | Pdtrsm, arguments: argparse.Namespace, forecaster: Forecaster
 ) -> tuple[list[Estimate], int, list[str]]:
     """Rank grids of hosts, all assumed to be as fast as the slowest of them is now."""
-    hosts = arguments.host
+    hosts = [forecaster.named(host) for host in arguments.host]
+    if len(set(hosts)) < len(hosts):
+        raise UsageError(f"--host must name each host once, got {', '.join(arguments.host)}")
     most = _most(arguments, len(hosts), "hosts")
     figures = [forecaster.available(host) for host in hosts]
     there: list[Availability] = [figure.value for figure in figures]

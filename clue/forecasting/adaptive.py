@@ -195,9 +195,15 @@ def first(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
 
 
 def _takes(points: Sequence[Point], sizes: tuple[int, ...]) -> float:
-    """Estimate the time to measure sizes from the nearest smaller point, in proportion to the product of sizes."""
-    most = max(points, key=lambda point: (math.prod(point.sizes) <= math.prod(sizes), math.prod(point.sizes)))
-    return max(_EACH, (_RUNS + 1) * most.seconds * max(1.0, math.prod(sizes) / math.prod(most.sizes)))
+    """Estimate the time to measure sizes, in proportion to the product of sizes.
+
+    It is that of the nearest smaller point; if all points are larger, that of the smallest.
+    """
+    products = [math.prod(point.sizes) for point in points]
+    product = math.prod(sizes)
+    near = max((each for each in products if each <= product), default=min(products))
+    seconds = points[products.index(near)].seconds
+    return max(_EACH, (_RUNS + 1) * seconds * product / near)
 
 
 def _distance(one: Sequence[int], other: Sequence[int]) -> float:

@@ -182,15 +182,16 @@ class Forecaster:
         """Return the measurement of a routine on a host: from the store, else from that host.
 
         Another host may have measured more since it was asked, so it is asked again once its answer is older than the
-        figures of a network.
+        figures of a network. What was measured anew since it was read is read again.
 
         Raises:
             UsageError: If there is no such routine.
             ForecastError: If it was not measured there.
         """
-        fetched = host != self.host and self._fetch(name, host)
+        if host != self.host:
+            self._fetch(name, host)
         known = self._routines.get((name, host))
-        if known is None or (fetched and fetched != known[0].measured):
+        if known is None or known[0].measured != self.store.measured(host, name):
             measured = self.store.find(host, name)
             if measured is None:
                 specification(name)
@@ -268,10 +269,10 @@ class Forecaster:
 
         return self.figures.get(_name(self.host, host), NETWORK, measure)
 
-    def _fetch(self, name: str, host: str) -> float:
-        """Fetch another host's measurement into the store; returns when it was made, seconds since 1970.
+    def _fetch(self, name: str, host: str) -> None:
+        """Fetch another host's measurement into the store, unless it was asked less than 120 s ago.
 
-        Where the host does not answer, this is the time of the stored one.
+        Where the host does not answer, the stored one stays.
         """
 
         def fetch() -> tuple[Any, float]:
@@ -291,7 +292,7 @@ class Forecaster:
             self.store.keep(measured)
             return measured.measured, 0.0
 
-        return float(self.figures.get(f"routine {name} {host}", NETWORK, fetch).value)
+        self.figures.get(f"routine {name} {host}", NETWORK, fetch)
 
     def _ask_for_links(self, ends: tuple[str, str]) -> list[str]:
         """Ask hosts for the links that they have measured, starting at known hosts; returns why some do not answer."""

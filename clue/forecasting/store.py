@@ -152,6 +152,15 @@ class Store:
                 cut_of(json.loads(cut)), error, measured,
             )  # fmt: skip
 
+    def measured(self, host: str, name: str) -> float | None:
+        """Return when a routine was last measured on a host, seconds since 1970; ``None``: never."""
+        with _told(self.path):
+            row = self._connection.execute(
+                "SELECT max(measured) FROM routine WHERE host = ? AND name = ?", (host, name)
+            ).fetchone()
+        latest: float | None = row[0]
+        return latest
+
     def routines(self, host: str | None = None) -> list[tuple[str, str, str, int, float]]:
         """Return all routines: host, name, library, number of points, and time of measurement."""
         with _told(self.path):

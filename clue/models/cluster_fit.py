@@ -109,8 +109,8 @@ def fit_cluster(
         adjusted: Kind whose number of processes selects the adjustment; ``""``: none.
 
     Raises:
-        ModelError: If there are too few runs to fit, a named kind was not measured, or there is a factor of
-            communication that was not measured.
+        ModelError: If there are too few runs to fit, a named kind was not measured, there is a factor of communication
+            that was not measured, or all predictions of the runs to adjust by are 0.
     """
     if not runs:
         raise ModelError("runs: at least one must be given, got none")
@@ -388,8 +388,8 @@ def _products(part: str) -> tuple[tuple[Term, ...], list[int], list[int]]:
 
 def _composed(own: Sequence[Bin], of: Sequence[Bin], composition: Composition, limit: float) -> list[Bin]:
     """Return the scaled models of another kind, where a kind has none of its own; within its own memory or beyond."""
-    known = {_use_of(each) for each in own}
-    wanted = [each for each in of if _use_of(each) not in known and (limit < math.inf or not each.is_beyond)]
+    lacking = [each for each in of if not any(_covers(mine, each) for mine in own)]
+    wanted = [each for each in lacking if limit < math.inf or not each.is_beyond]
     return [
         Bin(
             each.processes,
@@ -402,9 +402,11 @@ def _composed(own: Sequence[Bin], of: Sequence[Bin], composition: Composition, l
     ]
 
 
-def _use_of(each: Bin) -> tuple[int, int | None, bool]:
-    """Return what a model holds for, whatever the memory of its kind."""
-    return each.processes, each.ranks, each.is_beyond
+def _covers(own: Bin, other: Bin) -> bool:
+    """Tell whether a model holds for all numbers of ranks of another kind's model, whatever the memory of the kinds."""
+    if (own.processes, own.is_beyond) != (other.processes, other.is_beyond):
+        return False
+    return own.ranks is None if other.ranks is None else bool(own.holds_for(other.ranks))
 
 
 def _factor(part: str, own: Sequence[Bin], of: Sequence[Bin], composition: Composition) -> float:
@@ -435,7 +437,12 @@ def _adjusted(model: ClusterModel, runs: Sequence[Run], kind: str) -> ClusterMod
         raise ModelError(f"{kind}: runs on several kinds of processors must be measured to adjust by, got none")
     pairs: dict[int, list[tuple[float, float]]] = {}
     for run, said in zip(chosen, _predicted(model, chosen), strict=True):
-        pairs.setdefault(run.uses[kind].processes, []).append((said, run.seconds))
+        # As in a prediction, times below 0 are 0.
+        pairs.setdefault(run.uses[kind].processes, []).append((max(said, 0.0), run.seconds))
+    for processes, each in pairs.items():
+        if not any(said for said, _ in each):
+            rule = "predictions of the runs to adjust by must be above 0, got none: fit without --plain"
+            raise ModelError(f"{kind}, {processes} per processor: {rule}")
     adjustments = {processes: _line(each) for processes, each in sorted(pairs.items())}
     return replace(model, adjusted=kind, adjustments=adjustments)
 

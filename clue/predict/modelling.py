@@ -127,13 +127,18 @@ class _Question(ABC):
         """Forecast of the task's time.
 
         Raises:
-            ModelError: The model has no prediction.
+            ModelError: The model has no prediction, or predicts that the task takes no time.
         """
+        where = f"{self.modelled.path} on {self.task.where.machine.name}"
         try:
-            return self._predict()
+            found = self._predict()
         except ModelError as error:
-            where = f"{self.modelled.path} on {self.task.where.machine.name}"
             raise ModelError([f"{where}: {fault}" for fault in error.faults]) from None
+        # Coefficients of plain fits may be below 0.
+        if found.seconds <= 0:
+            advice = "fit without --plain or --fit in-turn, or to runs of about this size"
+            raise ModelError(f"{where}: predicted time must be above 0, got {found.seconds:.4g} s: {advice}")
+        return found
 
     def caveats(self) -> Iterator[Caveat]:
         """Yield the caveats of the forecast."""
@@ -258,7 +263,7 @@ def uses_of(where: Candidate, kind: str = "") -> dict[str, Use]:
 
 def _deviation(forecast: Forecast) -> float:
     """Return the standard deviation of the logarithm; if unknown, that of a factor of 10."""
-    if not math.isfinite(forecast.high) or forecast.seconds <= 0:
+    if not math.isfinite(forecast.high):
         return math.log(10) / TAIL
     return math.log(forecast.high / forecast.seconds) / TAIL
 

@@ -94,6 +94,24 @@ def test_grids_of_a_machine_without_a_speed_take_what_was_measured_here(capsys: 
 
 
 @pytest.mark.parametrize(
+    ("key", "left_out"),
+    [("background_load: 1", True), ("memory_contention_factor: {2: 0.5}", True), ("memory: 1 GB", False)],
+)
+def test_grids_of_a_machine_tell_what_they_leave_out(
+    key: str, left_out: bool, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The equations know neither other processes on a node nor processors that slow each other down."""
+    (place / "busy.yaml").write_text(
+        "nodes: [{count: 2, type: host}]\n"
+        f"node_types: {{host: {{processors: 2, performance_factor: 1, {key}}}}}\n"
+        "network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us, receive_delay: 1 us}}\n"
+    )
+    found = asked("best pdgemm --m 512 --n 512 --k 512 --machine busy.yaml", capsys)
+    said = ["busy: background load and memory contention of its nodes are left out"]
+    assert found["warnings"] == (said if left_out else [])
+
+
+@pytest.mark.parametrize(
     ("line", "status", "said"),
     [
         ("time dgemmm --m 1", 2, "routine must be one of dgeadd, .*, got 'dgemmm': did you mean dgemm?"),
@@ -122,6 +140,8 @@ def test_grids_of_a_machine_without_a_speed_take_what_was_measured_here(capsys: 
          "--processes must be at most the number of processors of i-cluster, 225, got 226"),
         ("best pdgemm --m 8 --n 8 --k 8 --host a --host b --processes 3", 2,
          "--processes must be at most the number of hosts, 2, got 3"),
+        ("best pdgemm --m 8 --n 8 --k 8 --host localhost --host 127.0.0.1", 2,
+         "--host must name each host once, got localhost, 127.0.0.1"),
         ("serve --address 0.0.0.0", 2, "--token-file must be given where others can ask, at 0.0.0.0, got none"),
         ("serve --address 127.0.0.1 --peer a/b", 2, "host must be a name or NAME:PORT, got 'a/b'"),
     ],

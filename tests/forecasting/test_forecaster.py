@@ -67,6 +67,15 @@ def test_answers_hold_until_figures_are_to_be_measured_anew(tmp_path: Path) -> N
         assert looks == ["here"]
 
 
+def test_what_was_measured_here_since_counts(tmp_path: Path) -> None:
+    """A routine measured again here, three times as slow, counts at the next question about its need."""
+    with forecasting(tmp_path) as forecaster:
+        assert forecaster.need("dgemm", CUBE)[0].seconds == pytest.approx(0.125, rel=1e-3)
+        again = dgemm(per_product=3e-9)
+        forecaster.store.keep(replace(again, measured=again.measured + 1))
+        assert forecaster.need("dgemm", CUBE)[0].seconds == pytest.approx(0.375, rel=1e-3)
+
+
 def test_a_host_of_a_sequence_computes_one_thing_at_a_time_under_all_its_names(tmp_path: Path) -> None:
     """Two products on this computer, by two of its names, take twice as long as one, on the host by its first name."""
 

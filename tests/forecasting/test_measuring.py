@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.errors import ForecastError, UsageError
-from clue.forecasting.adaptive import Goal, Survey, first, ranges_of
+from clue.forecasting.adaptive import Goal, Survey, first, measure, ranges_of
 from clue.forecasting.benchmarking import benchmark
 from clue.forecasting.measuring import Point, bench
 from clue.forecasting.memory import measure_memory
@@ -208,6 +209,22 @@ def test_the_next_sizes_are_where_least_is_known() -> None:
     """If one end of a range was measured densely, the next size is in the other part."""
     survey = Survey(Routine("f", ("n",), ""), [Point((n,), n * 1e-6) for n in (1, 2, 3, 4, 6, 8, 1000)])
     assert 20 < (survey.next() or (0,))[0] < 400
+
+
+def test_smaller_sizes_than_those_known_are_measured() -> None:
+    """A routine takes n ms, 20 and 40 s at known sizes: there is time for sizes up to 1000, none to repeat the others.
+
+    The smallest are estimated by the smallest known size, in proportion: 4 × 20 s × 10 / 20000 for n = 10.
+    """
+
+    def point(sizes: tuple[int, ...], _seconds: float = 0.0) -> Point:
+        return Point(sizes, sizes[0] * 1e-3)
+
+    quick = SimpleNamespace(routine=Routine("f", ("n",), ""), point=point)
+    known = [point((n,)) for n in (20_000, 40_000)]
+    *_, survey = measure(quick, [(10, 1000)], Goal(points=3), known=known)  # type: ignore[arg-type]
+    assert [each.sizes for each in survey.points] == [(20_000,), (40_000,), (10,), (100,), (1000,)]
+    assert survey.left_out == []
 
 
 @pytest.mark.parametrize("names", ["mnk", "nkP"])

@@ -104,6 +104,17 @@ def test_a_kind_keeps_its_own_models_and_memory(memory: dict[str, float]) -> Non
     assert {each.memory for each in model.kinds["fast"]} == {(0.0, memory.get("fast", math.inf))}
 
 
+def test_a_model_for_any_number_of_ranks_is_replaced_for_none() -> None:
+    """The fast kind was measured on one to five processors, the slow one on one and four: nothing is borrowed.
+
+    On four processors the fast kind takes a quarter of the slow one's computation, as measured, not half as stated.
+    """
+    measured = [*runs("fast", range(1, 6), speed=4.0), *runs("slow", (1, 4))]
+    model = fit_cluster(measured, compositions={"fast": Composition("slow", {"compute": 0.5, "communicate": 1.0})})
+    fast = model.told("fast", 1, 1000.0, np.array([3.0, 4.0])).seconds
+    assert fast == pytest.approx([ta(1000, p) / 4 + tc(1000, p) for p in (3, 4)], rel=1e-4)
+
+
 def test_a_factor_that_is_not_given_is_the_ratio_on_one_processor() -> None:
     """The fast kind computes four times as fast alone; one rank does not communicate, so that factor must be given."""
     measured = [*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0)]
@@ -153,6 +164,21 @@ def test_an_adjustment_by_runs_on_both_kinds() -> None:
     assert (by.factor, by.offset) == pytest.approx((1.2, 0.5), rel=1e-4)
     with pytest.raises(ModelError, match="fast: runs on several kinds of processors must be measured to adjust by"):
         fit_cluster(measured, adjusted="fast")
+
+
+def test_an_adjustment_takes_predictions_below_0_as_0() -> None:
+    """A plain cubic through (n - 10)^3 + 1 s is 1001 s at n = 20, where 2002 s were measured, and -124 s at n = 5.
+
+    So the factor is 2, whatever was measured at n = 5; runs at n = 5 alone tell no factor.
+    """
+    both = {"fast": Use(1), "slow": Use(1)}
+    measured = [Run(n, {kind: Use(2)}, (n - 10) ** 3 + 1.0) for kind in both for n in np.arange(10.0, 18.0).tolist()]
+    short, long = Run(5.0, both, 2.0), Run(20.0, both, 2002.0)
+    model = fit_cluster([*measured, short, long], Method(plain=True), adjusted="fast")
+    assert model.adjustments[1].factor == pytest.approx(2, rel=1e-3)
+    said = "fast, 1 per processor: predictions of the runs to adjust by must be above 0, got none: fit without --plain"
+    with pytest.raises(ModelError, match=said):
+        fit_cluster([*measured, short], Method(plain=True), adjusted="fast")
 
 
 def test_what_needs_more_memory_than_there_is_has_a_model_of_its_own() -> None:

@@ -185,6 +185,17 @@ def test_a_comparison_by_models_of_a_programs_parts() -> None:
     assert not ranking.warnings
 
 
+def test_a_prediction_below_0_is_refused() -> None:
+    """A part that takes n - 90 ms takes -40 ms at size 50, with which a machine would come first."""
+    one = cluster("slow", "slow")
+    known = composed(one)
+    part = Part("Barrier", tuple((n - 90) * 1e-3 for n in known.runs.sizes))
+    falling = replace(known, runs=replace(known.runs, parts=(part,)))
+    said = r"heat-slow\+slow.yaml on slow\+slow: predicted time must be above 0, got -0.04 s: fit without --plain or"
+    with pytest.raises(ModelError, match=said):
+        rank_options(by_parts(50, [one]), modelling(lambda _: falling, Formula()))
+
+
 def test_beyond_what_parts_were_measured_at_the_ranking_says_so() -> None:
     """At size 1600 the sum of parts is 0.98 s, with a warning that measured sizes end at 800."""
     one = cluster("slow", "slow")
