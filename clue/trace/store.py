@@ -115,7 +115,7 @@ class Trace:
         return last * 1e-9 or max((each.wall for each in self.head.rank_heads), default=0.0)
 
     def flops(self) -> dict[str, tuple[float, float]]:
-        """Return operations and CPU seconds, summed over ranks, of each region for which operations are declared."""
+        """Return operations and CPU seconds, summed over ranks, of each region that declares more than 0 operations."""
         work: dict[int, float] = {}
         for rank_head in self.head.rank_heads:
             for region, flops in rank_head.flops.items():
@@ -123,6 +123,7 @@ class Trace:
         return {
             self.head.regions[region]: (flops, float(self.bursts[self.ops.region == region].sum()) * 1e-9)
             for region, flops in work.items()
+            if flops > 0
         }
 
     def first_rows(self) -> npt.NDArray[np.int64]:
