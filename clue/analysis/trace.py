@@ -138,7 +138,7 @@ def sent(trace: Trace) -> npt.NDArray[np.float64]:
     root of a scatter sends counts at the ranks that receive it, because only their ops state it; the sum over ranks is
     the same. Receives, waits, packing and sleeping send nothing.
     """
-    ops, found = trace.ops, payload(trace).astype(np.float64)
+    ops, found = trace.ops, trace.payload.astype(np.float64)
     peers = [each.group if each.remote is None else each.remote for each in trace.head.communicators]
     to_each = ops.are(Op.ALLTOALL, Op.REDUCE_SCATTER)
     found[to_each] *= np.array([len(group) for group in peers], np.int64)[ops.comm[to_each]]
@@ -147,21 +147,8 @@ def sent(trace: Trace) -> npt.NDArray[np.float64]:
     named, which = np.unique(pairs, return_inverse=True)
     roots = np.array([peers[pair // trace.ranks][pair % trace.ranks] for pair in named.tolist()], np.int64)
     found[broadcast[trace.row_ranks[broadcast] != roots[which]]] = 0
-    found[ops.are(Op.PACK, Op.SLEEP)] = 0
+    found[ops.are(Op.PACK)] = 0
     return found
-
-
-def payload(trace: Trace) -> npt.NDArray[np.int64]:
-    """Return the bytes of each op as recorded, including those listed in the extra column."""
-    ops, sums = trace.ops, np.concatenate(([0], np.cumsum(trace.ops.extras)))
-    start = trace.row_extras
-    nbytes = np.where(ops.op == Op.SPAWN, 0, ops.nbytes)
-    listed = np.flatnonzero((ops.op == Op.ALLTOALLV) & (ops.count > 0))
-    nbytes[listed] = sums[start[listed] + ops.count[listed]] - sums[start[listed]]
-    neighbours = np.flatnonzero((ops.op == Op.NEIGHBOR) & (ops.count > 0))
-    begin, out = start[neighbours], ops.extras[start[neighbours]]
-    nbytes[neighbours] = sums[begin + 1 + 2 * out] - sums[begin + 1 + out]
-    return nbytes
 
 
 def profile_regions(trace: Trace) -> tuple[RegionProfile, ...]:

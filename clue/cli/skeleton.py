@@ -41,6 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     if kept == target:
         raise UsageError(f"{target}: --trace must name a different file than -o, got the same")
     machines = [load_machine(name) for name in arguments.machine]
+    names = [each.name for each in machines]
+    if len(set(names)) < len(names):
+        raise UsageError(f"--machine must name machines with different names, got {', '.join(names)}")
     language = arguments.language or (_C if target.suffix == ".c" else _PYTHON)
     with progress() as tell:
         tell(f"reading {arguments.trace}")

@@ -76,7 +76,8 @@ def add_make(commands: Commands, run: Command) -> None:
         action="append",
         default=[],
         metavar="MACHINE",
-        help="replay application and skeleton on this machine, and show the error of scaling there; may be repeated",
+        help="replay application and skeleton on this machine, and show the error of scaling there; may be repeated "
+        "with machines of other names",
     )
     add_json(command)
     add_volume(command)

@@ -33,7 +33,7 @@ def measurements_of(family: Family) -> Iterator[Measurement]:
 def _totals(trace: Trace, bursts: npt.NDArray[np.int64]) -> dict[tuple[str, str], float]:
     """Return a trace's totals by call path and metric, each divided by the number of ranks; its bursts are in ns."""
     ops = trace.ops
-    metrics = {TIME: bursts * 1e-9, CALLS: ops.are_first(), BYTES: ops.nbytes}
+    metrics = {TIME: bursts * 1e-9, CALLS: ops.are_first(), BYTES: trace.payload}
     found: dict[tuple[str, str], float] = {}
     paths = [_path(site) for site in trace.head.sites]
     for metric, values in metrics.items():

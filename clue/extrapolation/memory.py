@@ -36,6 +36,8 @@ def peak_memory(family: Family, size: int, ranks: int) -> tuple[float, str]:
     best, found, name = np.inf, float(peaks.max()), ""
     for form, (power, shared) in _GROWTH.items():
         data = sizes**power / counts**shared
+        if not np.ptp(data):  # one value shows no growth
+            continue
         columns = np.column_stack([np.ones_like(data), data / data.max()])
         (constant, slope), *_ = np.linalg.lstsq(columns, peaks, rcond=None)
         left = float(np.square(columns @ (constant, slope) - peaks).sum())

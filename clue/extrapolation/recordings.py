@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from clue.errors import RecordError, UsageError
@@ -14,10 +15,12 @@ from clue.extrapolation.arguments import filled
 from clue.extrapolation.pattern import Pattern
 from clue.extrapolation.plan import Plan, Planned, Refused, Role, Sample, Wanted, estimate, planned, wanted
 from clue.extrapolation.refusals import demands
+from clue.files import exists, remove
 from clue.progress import Progress, silent
 from clue.recording import Launch, Request, recordings_of
 from clue.trace import Trace
 from clue.trace.computer import usable_processors
+from clue.trace.place import check_place
 from clue.uncertainty import typical_recording
 
 #: Maximum time of a recording made to estimate the cost of others, s.
@@ -98,10 +101,11 @@ class Planner:
     def make(self, plan: Plan, pattern: Pattern) -> None:
         """Make the recordings of a plan, all of them in turn, at the paths of a pattern.
 
-        Cached recordings are reused.
+        Cached recordings are reused. What an earlier run left at these paths is replaced, all of its repeats included.
 
         Raises:
             RecordError: If one cannot be made.
+            UsageError: If there is something else than a trace.
         """
         made = recordings_of([self.request(each) for each in plan.recordings], plan.repeats, self.progress)
         for each, traces in zip(plan.recordings, made, strict=True):
@@ -240,11 +244,24 @@ def _why(error: RecordError) -> str:
 
 
 def save_recordings(traces: Sequence[Trace], place: Callable[[int], Path]) -> None:
-    """Save the recordings of a run as ``clue record --repeats`` does: the first has the typical bursts."""
+    """Save the recordings of a run as ``clue record --repeats`` does: the first has the typical bursts.
+
+    Further recordings there, of an earlier run with more repeats, are removed: readers would take them for repeats of
+    this run.
+
+    Raises:
+        UsageError: If something else than a trace is there.
+    """
     first = typical_recording(traces)
-    others = [each for each in traces if each.path != first.path]
-    for repeat, trace in enumerate((first, *others), 1):
+    saved = [first, *(each for each in traces if each.path != first.path)]
+    for repeat, trace in enumerate(saved, 1):
         trace.save(place(repeat))
+    for repeat in count(len(saved) + 1):
+        earlier = place(repeat)
+        if not exists(earlier):
+            return
+        check_place(earlier)
+        remove(earlier)
 
 
 def _sample(what: Wanted, trace: Trace) -> Sample:

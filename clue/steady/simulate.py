@@ -312,7 +312,7 @@ class Sample:
                 regions[region] += seconds
         finish, compute, communicate = figures
         makespan = ends.makespan + told.seconds
-        finish *= makespan / finish.max()
+        finish *= makespan / (finish.max() or 1.0)
         # The correction assumes that all ranks of a node compute at once, so it may be too large.
         compute = np.maximum(compute, 0.0)
         regions = {region: max(seconds, 0.0) for region, seconds in regions.items()}

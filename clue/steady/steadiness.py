@@ -137,9 +137,11 @@ def odd_ones(trace: Trace, stretch: Stretch, period: int, share: float) -> tuple
         period: Period of the calls, in iterations.
         share: Largest share of the iterations that outliers, with a period on either side, may make.
     """
+    slept = np.where(trace.ops.are(Op.SLEEP), trace.ops.nbytes, 0)
     amounts = {
         "calls": stretch.lengths,
-        "bytes": sum(per_iteration(trace.ops.nbytes, stretch)),
+        "bytes": sum(per_iteration(trace.payload, stretch)),
+        "sleep": sum(per_iteration(slept, stretch)),
         "computation": np.max(list(per_iteration(trace.bursts, stretch)), axis=0),
     }
     found = np.zeros(stretch.iterations, np.bool_)

@@ -115,7 +115,7 @@ class Trace:
         return last * 1e-9 or max((each.wall for each in self.head.rank_heads), default=0.0)
 
     def flops(self) -> dict[str, tuple[float, float]]:
-        """Return operations and CPU seconds, summed over ranks, of each region for which operations are declared."""
+        """Return operations and CPU seconds, summed over ranks, of each region that declares more than 0 operations."""
         work: dict[int, float] = {}
         for rank_head in self.head.rank_heads:
             for region, flops in rank_head.flops.items():
@@ -123,6 +123,7 @@ class Trace:
         return {
             self.head.regions[region]: (flops, float(self.bursts[self.ops.region == region].sum()) * 1e-9)
             for region, flops in work.items()
+            if flops > 0
         }
 
     def first_rows(self) -> npt.NDArray[np.int64]:
@@ -130,6 +131,19 @@ class Trace:
         rows = np.arange(len(self.ops))
         begins = np.where(self.ops.are_first(), rows, 0)
         return np.maximum.accumulate(begins) if len(rows) else rows
+
+    @property
+    def payload(self) -> npt.NDArray[np.int64]:
+        """Bytes of each op, those that it lists included, shape (ops,); 0 for spawns and sleeps, which have no size."""
+        ops, start = self.ops, self.row_extras
+        sums = np.concatenate(([0], np.cumsum(ops.extras)))
+        nbytes = np.where(ops.are(Op.SPAWN, Op.SLEEP), 0, ops.nbytes)
+        listed = np.flatnonzero(ops.are(Op.ALLTOALLV) & (ops.count > 0))
+        nbytes[listed] = sums[start[listed] + ops.count[listed]] - sums[start[listed]]
+        neighbours = np.flatnonzero(ops.are(Op.NEIGHBOR) & (ops.count > 0))
+        begin, out = start[neighbours], ops.extras[start[neighbours]]
+        nbytes[neighbours] = sums[begin + 1 + 2 * out] - sums[begin + 1 + out]
+        return nbytes
 
     def left_out(self) -> dict[str, tuple[int, float]]:
         """Return, by name, the number and the wall seconds of the calls that the simulator leaves out.
@@ -166,7 +180,7 @@ class Trace:
                 "communicator": _named([each.name for each in head.communicators], ops.comm),
                 "peer": np.array(ops.peer),
                 "tag": np.array(ops.tag),
-                "bytes": np.array(ops.nbytes),
+                "bytes": self.payload,
                 "region": _named(head.regions, ops.region),
                 "site": _named([each.name for each in head.sites], ops.site),
             }

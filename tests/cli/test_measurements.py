@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from clue.cli import main
-from tests.extrapolation.families import STEPS, ring, saved
+from clue.trace import Op, TraceBuilder
+from tests.extrapolation.families import SITE, STEPS, ring, saved
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +49,19 @@ def test_each_repeat_has_its_own_time() -> None:
         if (line["callpath"], line["metric"]) == ("main", "time")
     )
     assert line["value"] == pytest.approx([0.096, 0.1152, 0.1344])
+
+
+def test_bytes_in_lists_count() -> None:
+    """By hand: a rank sends 8 and 16 B in each of two calls, 48 B; a sleep has no bytes."""
+    built = TraceBuilder(2, "all.py")
+    for own in built:
+        own.at(SITE)
+        for _ in range(2):
+            own.collective(Op.ALLTOALLV, extras=(8, 16))
+        own.add(Op.SLEEP, nbytes=10**9)
+    built.build().save("all-8-2.clue")
+    lines = converted("all-{size}-{ranks}.clue")
+    assert [each["value"] for each in lines if (each["callpath"], each["metric"]) == ("main", "bytes")] == [[48]]
 
 
 def test_run_times_of_a_table() -> None:

@@ -152,6 +152,10 @@ def test_the_language_is_that_of_the_file_unless_it_is_stated(capsys: pytest.Cap
         (["loop.clue", "--scale", "2", "-o", "s.py", "--trace", "pair.yaml"], "pair.yaml: trace must be a new folder"),
         (["loop.clue", "--scale", "2", "-o", "s.py", "--work", "disk"], "--work must be core, cache or memory"),
         (["loop.clue", "--scale", "2", "-o", "s.py", "--machine", "nowhere"], "machine must be a file"),
+        (
+            ["loop.clue", "--scale", "2", "-o", "s.py", "--machine", "pair.yaml", "--machine", "pair.yaml"],
+            "--machine must name machines with different names, got pair, pair",
+        ),
     ],
 )
 def test_bad_input_is_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:

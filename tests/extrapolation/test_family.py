@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from clue.errors import ClueError, TraceError, UsageError
 from clue.extrapolation import Family, Pattern, Recording
 from clue.extrapolation.arguments import CommandLine, common, filled
+from clue.extrapolation.recordings import save_recordings
 from clue.recording.repeated import numbered
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from clue.trace.head import Typical
@@ -58,6 +60,18 @@ def test_repeats_are_found_and_the_typical_comes_first(name: str, tmp_path: Path
     assert recording.typical.bursts.max() == 2e-3 * 8**2 / 2 * 1e9
     assert recording.typical.head.typical is not None
     assert not any("made once" in each for each in family.remarks())
+
+
+@pytest.mark.parametrize("name", ["ring-{size}-{ranks}.clue", "ring-{size}-{ranks}-{repeat}.clue"])
+def test_repeats_of_an_earlier_run_are_gone(name: str, tmp_path: Path) -> None:
+    """A single recording replaces three: its burst of 8 ms x 8² / 2 counts, not the median of it and two old ones."""
+    pattern = str(tmp_path / name)
+    with_repeats(pattern, lambda repeat: Pattern(pattern).path(8, 2, repeat))
+    again = Trace.open(ring(8, 2, 8e-3).save(tmp_path / "again.clue"))
+    save_recordings([again], partial(Pattern(pattern).path, 8, 2))
+    (recording,) = Family.open(pattern).recordings
+    assert len(recording.traces) == 1
+    assert recording.typical.bursts.max() == 8e-3 * 8**2 / 2 * 1e9
 
 
 def test_one_recording_with_typical_bursts_is_enough(tmp_path: Path) -> None:

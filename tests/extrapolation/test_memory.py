@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -15,10 +15,10 @@ from tests.extrapolation.families import Ring, ring
 KEYS = [(size, ranks) for size in (8, 16, 32) for ranks in (2, 4, 6)]
 
 
-def family(peak: Callable[[int, int], float]) -> Family:
+def family(peak: Callable[[int, int], float], keys: Sequence[tuple[int, int]] = KEYS) -> Family:
     """Return recordings whose first rank has this peak memory, and the other ranks none."""
     found = []
-    for size, ranks in KEYS:
+    for size, ranks in keys:
         trace = ring(size, ranks)
         first, *others = trace.head.rank_heads
         heads = (
@@ -44,6 +44,13 @@ def test_peaks_grow_as_the_recorded_ones_did(peak: Callable[[int, int], float], 
     """A constant and 8,000 bytes of one form are found; peaks that do not grow give the largest recorded one."""
     found, form = peak_memory(family(peak), 64, 16)
     assert (found, form) == (pytest.approx(expected, rel=1e-6), grows)
+
+
+def test_a_single_size_shows_no_growth_with_size() -> None:
+    """Of one size on 2, 4 and 6 ranks, peaks that do not grow with a rank's share give the largest of them."""
+    peaks = {2: 1.00e8, 4: 1.01e8, 6: 1.03e8}
+    found = family(lambda _, ranks: peaks[ranks], [(16, ranks) for ranks in peaks])
+    assert peak_memory(found, 16, 32) == (1.03e8, "")
 
 
 def test_without_peaks_nothing_is_known() -> None:

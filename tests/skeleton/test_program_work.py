@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import cycle, islice
 from random import Random
 
@@ -90,6 +91,15 @@ def test_a_region_is_what_is_stated_else_what_it_declares() -> None:
     stated = characters(worked(), ["cache", "solve=core:memory=0.6"])
     assert stated["solve"].mix == pytest.approx({"core": 0.6, "memory": 0.4})
     assert stated[""].mix == {"cache": 1.0}
+
+
+def test_zero_operations_declare_nothing() -> None:
+    """A region with zero operations, which other recorders may write, is as unknown as one without a declaration."""
+    trace = worked(4e9)
+    (rank,) = trace.head.rank_heads
+    zero = replace(rank, flops=dict.fromkeys(rank.flops, 0.0))
+    found = characters(replace(trace, head=replace(trace.head, rank_heads=(zero,))))["solve"]
+    assert (found.mix, found.unsure) == (UNKNOWN, True)
 
 
 @pytest.mark.parametrize("text", ["", "fast", "solve=", "solve=disk", "core:core=0.5", "core:memory=2", "core:memory"])

@@ -108,11 +108,13 @@ def test_instances_run_side_by_side(instances: int) -> None:
 
 
 def odd(what: str, at: set[int]) -> Body:
-    """Return a ring in which the iterations *at* have a hundred times the computation or the bytes."""
+    """Return a ring in which the iterations *at* have a hundred times the computation or the bytes, or sleep."""
 
     def body(own: RankBuilder, rank: int, i: int) -> None:
         if what == "computation" and i in at:
             own.compute(40.0)
+        if what == "sleep" and i in at:
+            own.add(Op.SLEEP, nbytes=40_000_000_000)
         ring(own, rank, i, nbytes=50_000 if what == "bytes" and i in at else 500)
 
     return body
@@ -194,12 +196,44 @@ def test_iterations_are_those_of_the_loop_not_of_its_parts() -> None:
         plan(looped(4, 600, paired(4)))
 
 
-@pytest.mark.parametrize("what", ["computation", "bytes"])
+@pytest.mark.parametrize("what", ["computation", "bytes", "sleep"])
 def test_one_odd_iteration_is_simulated_and_counts_once(what: str) -> None:
     """One odd iteration of 400 is simulated and counts once; the others are sampled, and the makespan is right."""
     steady, whole = both(looped(4, N, odd(what, {137})))
     assert steady.why == ""
     assert steady.result.makespan == pytest.approx(whole)
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["listed", "beside sleep"])
+def test_bytes_count_in_lists_and_beside_sleep(listed: bool) -> None:
+    """One iteration of 400 sends 5 MB a message instead of 500 B, which takes 15 s or more: it is an outlier.
+
+    The sizes are those that an Alltoallv lists, or each iteration begins with a sleep of a second, 10⁹ ns.
+    """
+
+    def body(own: RankBuilder, rank: int, i: int) -> None:
+        nbytes = 5_000_000 if i == 137 else 500
+        if listed:
+            own.collective(Op.ALLTOALLV, extras=[nbytes] * 4)
+        else:
+            own.add(Op.SLEEP, nbytes=10**9)
+        ring(own, rank, i, nbytes=500 if listed else nbytes)
+
+    trace = looped(4, N, body)
+    assert plan(trace)[0].kept[136:139].all()
+    steady, whole = both(trace)
+    assert steady.why == ""
+    assert steady.result.makespan == pytest.approx(whole, rel=1e-3)
+
+
+def test_a_program_that_takes_no_time() -> None:
+    """400 barriers without computation on links without delays take 0 s."""
+    trace = looped(2, N, lambda own, _rank, _i: own.collective(Op.BARRIER))
+    trace = replace(trace, typical=np.zeros(len(trace.ops), np.int64))
+    steady = simulate_sampled(trace, machine(2, link=Link(Curve.line(0.0), Curve.line(0.0), 0.0, None)))
+    assert steady.why == ""
+    assert (steady.low, steady.result.makespan, steady.high) == (0.0, 0.0, 0.0)
+    assert {each.finish for each in steady.result.ranks} == {0.0}
 
 
 def test_many_odd_iterations_are_not_steady() -> None:

@@ -234,7 +234,7 @@ def _host_speeds(trace: Trace) -> dict[str, HostSpeed]:
     """
     found = {}
     for region, (flops, cpu) in trace.flops().items():
-        if flops > 0 and cpu > 0:
+        if cpu > 0:
             bursts = trace.bursts[trace.ops.region == trace.head.regions.index(region)] * 1e-9
             found[region] = HostSpeed(flops / cpu, flops * float(np.square(bursts).sum()) / cpu**2)
     return found
