@@ -159,7 +159,8 @@ def node_lines(node: NodeType) -> list[str]:
         lines.append(f"cold_start: {cold_start_text(node.cold_start)}")
     lines += [f"copy_bandwidth: {node.copy_bandwidth:.6g} B/s"] if node.copy_bandwidth is not None else []
     if node.price is not None:
-        lines.append(f"price: {node.price.amount:.15g} {node.price.currency}")
+        spread = f" ± {100 * node.price.deviation:.15g} %" if node.price.deviation else ""
+        lines.append(f"price: {node.price.amount:.15g} {node.price.currency}{spread}")
     for name in ("initialisation_delay", "spawn_delay"):
         if getattr(node, name):
             lines.append(f"{name}: {time_text(getattr(node, name))}")

@@ -15,6 +15,8 @@ from os import PathLike, fspath
 
 #: Keys and indices that lead from the top of a document to a value.
 Path = tuple[object, ...]
+#: Key that stands for any other region, in a table of regions.
+DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Document:
         Mappings merge key by key; anything else (text, numbers, lists) is replaced; a key given as ``null``
         is removed. A curve by points replaces one by line, and vice versa; contention of one model, or on one
         topology, replaces that of another; a part of the hardware library replaces the keys that it supplies.
+        One value for all regions is the value of other regions where a table of regions is overlaid on it.
         Half a line, a latency or a bandwidth alone, is added to points: forms refuse a curve of both.
 
         Args:
@@ -125,6 +128,9 @@ def _stated(value: object) -> object:
 
 
 def _overlay(base: object, overlay: Document, path: Path, origins: dict[Path, Origin], at: Path) -> object:
+    if isinstance(overlay.value, dict) and isinstance(base, int | float | str) and _is_by_region((*at, *path)):
+        base, others = {DEFAULT: base}, (*path, DEFAULT)
+        origins[others] = origins[path]
     if not _mergeable(base, overlay.value, (*at, *path)):
         _replace_origins(path, overlay, origins)
         return overlay.value
@@ -156,6 +162,13 @@ def _mergeable(base: object, overlay: object, path: Path) -> bool:
     # As a replacement of points, a latency alone would silently make all sizes equally fast.
     half_line = ("latency" in overlay) != ("bandwidth" in overlay)
     return ("points" in base) == ("points" in overlay) or ("points" in base and half_line)
+
+
+def _is_by_region(path: Path) -> bool:
+    """Tell whether the value at a path is one for all regions, or a table of regions."""
+    if path[-3:-2] == ("node_types",):
+        return path[-1] == "performance_factor"
+    return path[-4:-3] == ("node_types",) and path[-2] == "memory_contention_factor"
 
 
 def _stood_for(path: Path, overlay: dict[object, object]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path as FilePath
 
 from clue.config.contention import build_contention, check_contention, check_kept, loggops_link
 from clue.config.curves import CurveForm, build_curve
-from clue.config.document import Document, Path, children, format_value
+from clue.config.document import DEFAULT, Document, Path, children, format_value
 from clue.config.faults import did_you_mean
 from clue.config.parts import with_parts
 from clue.config.reading import Reading
@@ -51,9 +51,6 @@ from clue.machine import (
     Waiting,
 )
 from clue.units import Money
-
-#: Key that stands for any other region, or any other key, in a table of the file.
-DEFAULT = "default"
 
 NO_WITHIN_NODE = (
     "no link within a node is given (network.within_node): ranks of one node talk as if they were on different nodes"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Discriminator, Field, Strict, Tag
 
-from clue.config.document import Path, format_value
+from clue.config.document import DEFAULT, Path, format_value
 from clue.config.forms import Form, Name
 from clue.config.quantities import PositiveInt, Speed, Work
 from clue.config.reading import Reading
@@ -92,7 +92,10 @@ def build_speeds(
     """
     found: dict[str, float | SpeedCurve] = {}
     for region, form in forms.items():
-        if isinstance(form, RoutineForm):
+        if region == DEFAULT:
+            rule = f'must be a region, got "{region}": performance_factor has the figure for all other regions'
+            reading.fault((*path, region), rule, of_key=True)
+        elif isinstance(form, RoutineForm):
             try:
                 found[region] = _measured_speed(form, reading.document.at(*path, region).file)
             except ClueError as error:

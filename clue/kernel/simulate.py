@@ -248,8 +248,9 @@ def _misspelt_regions(machine: Machine, program: Description) -> Iterator[Caveat
 
     A machine may state regions of many programs, so others are no fault.
     """
-    types = machine.node_types().values()
+    types = [each for state in machine.epochs for each in state.node_types().values()]
     stated = {region for each in types for region in (*each.performance_factors, *each.speeds)}
+    stated |= {region for each in types for shares in each.memory_contention.values() for region in shares}
     for region in sorted(stated - set(program.regions)):
         near = _similar(region, program.regions)
         if near:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from clue.errors import DeadlockError
 from clue.kernel import Candidate
+from clue.kernel.model.costs import poll_delay
 from clue.machine import Machine, Placement
 from clue.predict.application import Key
 from clue.result import Result
@@ -79,7 +80,7 @@ class Prediction:
 def what_decides(
     machine: Machine, placement: Placement, identity: Callable[[object], object] = id
 ) -> tuple[object, ...]:
-    """Return what a prediction depends on beside the program: the network, the used nodes, and the placement.
+    """Return what a prediction depends on beside the program: network, used nodes, cost of polls, and placement.
 
     Args:
         machine: The machine.
@@ -88,10 +89,13 @@ def what_decides(
     """
     if machine.changes:
         return (identity(machine), placement.nodes)
-    used = tuple((node, identity(machine.nodes[node])) for node in dict.fromkeys(placement.nodes))
+    nodes = dict.fromkeys(placement.nodes)
+    used = tuple((node, identity(machine.nodes[node])) for node in nodes)
+    # Calls that find no message cost something else on a machine of one node.
+    polls = tuple(poll_delay(machine, name) for name in dict.fromkeys(machine.nodes[node].name for node in nodes))
     # A topology's links depend on the number of nodes.
     size = 0 if machine.network.contention.topology is None else len(machine.nodes)
-    return (identity(machine.network), size, placement.nodes, used)
+    return (identity(machine.network), size, placement.nodes, used, polls)
 
 
 def prediction_of(task: Task, simulate: Callable[[], Result]) -> Prediction:

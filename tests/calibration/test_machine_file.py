@@ -22,7 +22,7 @@ STATED = {
             "time_slice": "3 ms",
             "cold_start": {"after": [["20 us", "1 us"], ["1 ms", "5 us"]], "at_most": 0.5},
             "copy_bandwidth": "16 GB/s",
-            "price": "900 EUR",
+            "price": "900 EUR ± 5 %",
             "initialisation_delay": "1 s",
             "spawn_delay": "2 s",
             "packing_delay": "1 ns/B",

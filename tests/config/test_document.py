@@ -42,6 +42,24 @@ def test_half_a_line_does_not_replace_points(half: dict[str, object]) -> None:
     assert from_python(points).overlaid(from_python(half | {"points": None})).value == half
 
 
+def test_a_table_of_regions_leaves_other_regions_their_figure() -> None:
+    """One factor for all regions stays that of the other regions; one factor replaces a table."""
+    one = {"performance_factor": 0.5, "memory_contention_factor": {2: 0.9, 4: 0.8}}
+    table = {"performance_factor": {"solve": 0.4}, "memory_contention_factor": {2: {"solve": 0.7}}}
+    base, over = (from_python({"node_types": {"pc": each}}) for each in (one, table))
+    both = base.overlaid(over)
+    assert both.value == {
+        "node_types": {
+            "pc": {
+                "performance_factor": {"default": 0.5, "solve": 0.4},
+                "memory_contention_factor": {2: {"default": 0.9, "solve": 0.7}, 4: 0.8},
+            }
+        }
+    }
+    assert set(both.origins) == set(from_python(both.value).origins)
+    assert over.overlaid(base).value == base.value
+
+
 def test_each_part_keeps_the_line_it_was_written_on() -> None:
     """After an overlay, each value still has the line and file that it came from."""
     base = parse_yaml("a:\n  x: 1\n  y: 2\n", "base.yaml")

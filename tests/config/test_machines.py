@@ -180,6 +180,14 @@ def test_changes_are_laid_over_the_machine_as_it_is_at_their_time() -> None:
     assert delays == [0.0, 5e-6]
 
 
+def test_a_change_of_one_region_leaves_the_others() -> None:
+    """All bursts take half their recorded time; from 1 s on, those of one region take 0.4 of it, others still half."""
+    changes = [{"at": "1 s", "node_types": {"a": {"performance_factor": {"solve": 0.4}}}}]
+    machine = load_machine(mapping(node_types={"a": {"performance_factor": 0.5}}, changes=changes))
+    factors = [[state.nodes[0].factor(region) for region in ("solve", "other")] for state in machine.epochs]
+    assert factors == [[0.5, 0.5], [0.4, 0.5]]
+
+
 def test_the_price_of_the_whole_comes_before_the_sum_of_the_nodes() -> None:
     """Two nodes of 900 EUR cost 1800 EUR unless the machine states a price; a node without a price leaves none."""
     types = {"a": {"price": "900 EUR"}, "b": {}}
@@ -262,6 +270,11 @@ def test_an_eager_limit_of_none_sends_all_messages_at_once(word: str) -> None:
         ("processors: 1", "performance_factor: .nan", "5:30: node_types.host.performance_factor must be "),
         ("processors: 1", "performance_factor: .inf", "5:30: node_types.host.performance_factor must be a finite"),
         ("processors: 1", "performance_factor: {a: x}", "5:34: node_types.host.performance_factor.a must be a number"),
+        (
+            "processors: 1",
+            "speed: {default: 1 Gflop/s}",
+            '5:18: node_types.host.speed.default must be a region, got "default": performance_factor has the figure',
+        ),
         (
             "processors: 1",
             "performance_factor: [1]",

@@ -84,6 +84,19 @@ def test_a_region_that_looks_misspelt_is_told(stated: str, said: bool) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "on",
+    [
+        machine(1, memory_contention={2: {"sovle": 0.5, "": 0.9}}),
+        machine(1, changes=((1.0, machine(1, performance_factors={"sovle": 3.0})),)),
+    ],
+)
+def test_regions_of_memory_contention_and_of_changes_are_looked_at_too(on: Machine) -> None:
+    """A misspelt region is reported wherever the machine states it."""
+    warnings = simulate(bursts(2.0, region="solve").build(), on).warnings
+    assert any("region sovle are not used" in each and each.endswith("did you mean solve?") for each in warnings)
+
+
 def of_blocks(*seconds: float, flops: float) -> TraceBuilder:
     """Return a program of one rank with a call after each burst; *flops* is the total of all bursts."""
     trace = TraceBuilder(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,12 +18,13 @@ from clue.kernel import Candidate, makespans
 from clue.kernel import Program as Compiled
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.predict.application import Application
+from clue.predict.remembering import RememberingPredictor
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
 from clue.purchase.costs import Cloud, Costs, Electricity, Number, Part, Per
 from clue.purchase.queueing import QUEUED
 from clue.purchase.sustained import Reference, ReferenceSystem
-from clue.trace import Trace, TraceBuilder
+from clue.trace import ANY, Op, Trace, TraceBuilder
 from clue.units import Money
 from tests.kernel.cases import LINK, LOCAL_LINK
 from tests.properties import examples
@@ -218,6 +220,29 @@ def test_options_that_use_the_same_nodes_share_a_simulation() -> None:
     assert ranking.simulations == 1
     assert [entry.position for entry in ranking.entries] == [1] * 8
     assert [entry.workloads[0].idle for entry in ranking.entries] == list(range(8))
+
+
+@pytest.mark.parametrize("counts", [(1, 2), (2, 1)])
+def test_polls_on_a_machine_of_one_node_cost_what_they_do_within_it(counts: tuple[int, int]) -> None:
+    """1000 polls without success take 0.1 s on a machine of one node; with a second node 1 s, in any order."""
+
+    def polling(_: Application, ranks: int) -> Trace:
+        built = TraceBuilder(ranks)
+        for _poll in range(1000):
+            built[0].add(Op.POLL, peer=ANY)
+        return built.build()
+
+    job = Workload("job", (Component("job", Application(arguments=("8", "1"))),), ranks=(2,))
+    shared, equal = (NETWORKS[0], NETWORKS[0]), (NETWORKS[0], replace(NETWORKS[0]))
+    replays = ReplayPredictor(polling)
+    for networks, predictor in ((shared, replays), (equal, RememberingPredictor(replays))):
+        options = tuple(
+            Option(f"{n}", Machine(f"{n}", (NodeType("dual", processors=2),) * n, network))
+            for n, network in zip(counts, networks, strict=True)
+        )
+        ranking = rank_options(Scenario("polls", (job,), options, criterion=Criterion.MAKESPAN), predictor)
+        found = {entry.option: entry.score for entry in ranking.entries}
+        assert found == {"1": pytest.approx(0.1), "2": pytest.approx(1.0)}
 
 
 def test_options_that_differ_in_memory_and_price_share_a_simulation() -> None:
