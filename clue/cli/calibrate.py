@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from clue.calibration.cold_start import measure_cold_start
-from clue.calibration.contention import check_pairs, contention_file, judge, known_ports, measure_pairs
+from clue.calibration.contention import check_choice, check_pairs, contention_file, judge, known_ports, measure_pairs
 from clue.calibration.importing import read_benchmark
 from clue.calibration.kernels import (
     KERNELS,
@@ -22,6 +22,7 @@ from clue.calibration.kernels import (
     speeds_in,
     stated_speeds,
 )
+from clue.calibration.machine_file import rewritten
 from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import (
     SIZES,
@@ -203,6 +204,7 @@ def _contention(arguments: argparse.Namespace) -> int:
     folder = None if arguments.plots is None else plots_folder(arguments.plots)
     sizes = [int(_size(text.strip(), "--sizes")) for text in arguments.sizes.split(",")]
     check_pairs(2 * arguments.pairs, sizes)  # before a link is measured
+    check_choice(arguments.pairs, sizes)
     hosts = _hosts(arguments)
     with progress() as tell:
         machine = _known_machine(arguments, hosts, name, tell)
@@ -216,7 +218,8 @@ def _contention(arguments: argparse.Namespace) -> int:
             node_per_rank=arguments.node_per_rank,
             report=tell,
         )
-        judged = judge(measurement, machine.network.between_nodes, known_ports(machine), tell)
+        network = machine.network
+        judged = judge(measurement, network.between_nodes, known_ports(machine), tell, progress=network.progress)
     _write(output, contention_file(machine, measurement, judged, name if arguments.name else "").text())
     if arguments.json:
         show_json(contention_document(measurement, judged, str(output)))
@@ -233,7 +236,9 @@ def _contention(arguments: argparse.Namespace) -> int:
 def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, tell: Report) -> Machine:
     """Return the machine whose contention is calibrated; measure its link if no machine is named."""
     if arguments.machine is not None:
-        return load_machine(arguments.machine)
+        known = load_machine(arguments.machine)
+        rewritten(known, ())  # a machine whose contention cannot be written is refused before pairs are measured
+        return known
     measured = measure_link(
         _mpiexec(arguments),
         hosts[:2],

@@ -185,6 +185,43 @@ def test_nothing_to_compare_is_refused_before_a_link_is_measured(
     assert (status, out, err) == (2, "", f"clue: {said}\n")
 
 
+TWO_KINDS = """\
+name: two-kinds
+nodes: [{count: 1, type: a}, {count: 1, type: b}]
+node_types: {a: {processors: 1}, b: {processors: 1}}
+network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ("--pairs", "2", "--sizes", "1 KB"),
+            "simultaneous pairs must be at least 3, or sizes at least 2, to choose a model, got 2 pairs and 1 KB",
+        ),
+        (
+            ("--machine", "two-kinds.yaml"),
+            "two-kinds: machine must have one kind of nodes, one link between them and no changes, got more: write its "
+            "contention into its own file",
+        ),
+    ],
+)
+def test_a_model_that_cannot_be_chosen_or_written_is_refused_before_pairs_are_measured(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], said: str
+) -> None:
+    """One slowdown decides nothing, and the file of a machine with several kinds of nodes cannot be rewritten."""
+
+    def measure(*_: object, **_more: object) -> None:
+        raise AssertionError("measured")
+
+    for name in ("measure_link", "measure_pairs"):
+        monkeypatch.setattr(f"clue.cli.calibrate.{name}", measure)
+    Path("two-kinds.yaml").write_text(TWO_KINDS)
+    status, out, err = run(capsys, "calibrate", "contention", *options)
+    assert (status, out, err) == (2, "", f"clue: {said}\n")
+
+
 PROGRAM = """\
 from mpi4py import MPI
 import virtual_layer
