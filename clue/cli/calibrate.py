@@ -44,9 +44,11 @@ from clue.cli.terminal import Report, output_file, plots_folder, progress, say, 
 from clue.config import load_machine, load_part, load_parts
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
-from clue.files import is_file, read_text, write_texts
+from clue.files import exists, is_file, read_text, write_texts
 from clue.machine import ColdStart, Machine, Processor, Sockets
 from clue.recording import find_mpiexec, record
+from clue.recording.inputs import repeatable_input
+from clue.recording.repeated import numbered
 from clue.report.calibration.text import (
     contention_document,
     contention_text,
@@ -330,9 +332,14 @@ def _by_parts(arguments: argparse.Namespace, output: Path, name: str) -> int:
 def _recordings(name: str) -> list[Trace]:
     """Return a trace, and the repeated recordings of the same run beside it."""
     trace = Trace.open(name)
-    beside = [Path(name).with_suffix(f".{k}{Path(name).suffix}") for k in range(2, MOST_RECORDINGS + 1)]
-    others = [Trace.open(path) for path in beside if is_file(path)]
-    return [trace, *(each for each in others if each.head.regions == trace.head.regions and each.ranks == trace.ranks)]
+    beside = [numbered(Path(name), k) for k in range(2, MOST_RECORDINGS + 1)]
+    others = [Trace.open(path) for path in beside if exists(path)]
+    return [trace, *(each for each in others if _run_of(each) == _run_of(trace))]
+
+
+def _run_of(trace: Trace) -> tuple[object, ...]:
+    """Return what recordings of one run have in common: an earlier run may have left others beside a trace."""
+    return Path(trace.head.program).name, trace.head.arguments, trace.head.regions, trace.ranks
 
 
 def _processor_part(name: str, option: str) -> Processor:
@@ -430,13 +437,16 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
 
     def one(label: str) -> CountedRun:
         target = Path(folder) / f"{label}.clue"
-        return CountedRun.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
+        with next_input() as stdin:
+            return CountedRun.of(
+                record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec, stdin=stdin)
+            )
 
     # The author of the trace chose the program that is run here.
     command = shlex.join([str(program), *there.head.arguments])
     say([f"running {command} on {count_of(there.ranks)}, as {there.name} was recorded"])
-    with TemporaryDirectory() as folder:
-        numbers = busy if there.ranks == 1 else [1]
+    numbers = busy if there.ranks == 1 else [1]
+    with TemporaryDirectory() as folder, repeatable_input(arguments.repeats * sum(numbers)) as next_input:
         recordings = {n: [run for repeat in range(arguments.repeats) for run in recorded(n, repeat)] for n in numbers}
     return node_by_program(name, usable_processors(), there, recordings, arguments.confidence)
 

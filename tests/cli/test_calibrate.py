@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from clue.calibration.residuals import ping_pong
 from clue.cli import main
 from clue.config import load_machine
-from clue.machine import Ports
+from clue.machine import ColdStart, Ports
+from clue.trace import Trace, TraceBuilder
+from tests.recording.cases import standard_input_from
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -242,6 +245,32 @@ def test_a_processor_is_compared_with_that_of_a_trace(capsys: pytest.CaptureFixt
     assert set(document["performance_factor"]) == {"default", "sums"}
     assert 0.2 < document["performance_factor"]["sums"]["value"] < 5
     assert "here:" in Path("here.yaml").read_text()
+
+
+def test_all_recordings_of_a_program_read_the_same_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two recordings alone, and two times two copies at once, get all that the standard input had."""
+    built = TraceBuilder(1, "prog.py")
+    built[0].compute(1.0)
+    built.build().save("t.clue")
+    Path("prog.py").touch()
+    Path("input").write_text("100\n")
+    read: list[bytes] = []
+
+    def record(*_: object, stdin: int | None = None, **_more: object) -> Trace:
+        assert stdin is not None
+        read.append(os.read(stdin, 100))
+        return Trace.open("t.clue")
+
+    monkeypatch.setattr("clue.cli.calibrate.record", record)
+    monkeypatch.setattr("clue.cli.calibrate.usable_processors", lambda: 2)
+    monkeypatch.setattr("clue.cli.calibrate.measure_time_slice", lambda **_: None)
+    monkeypatch.setattr("clue.cli.calibrate.measure_cold_start", ColdStart)
+    with Path("input").open("rb") as file, standard_input_from(file.fileno()):
+        status, _, err = run(capsys, "calibrate", "processor", "--trace", "t.clue", "--repeats", "2", "--name", "here")
+    assert status == 0, err
+    assert read == [b"100\n"] * 6
 
 
 def test_a_processor_is_compared_by_kernels(capsys: pytest.CaptureFixture[str]) -> None:

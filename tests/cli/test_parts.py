@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clue.cli import calibrate, main
 from clue.config import load_machine, load_parts
 from clue.config.yaml12 import parse_yaml
 from clue.trace import TraceBuilder
+from clue.trace.head import Probe
 
 
 def test_all_parts_are_listed_with_how_many_have_which_figure(capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,6 +86,38 @@ def test_a_node_type_by_published_figures(
     assert (node.processors, node.noise.factor > 0) == (64, True)
     assert main(["calibrate", "processor", "--target-part", "mellanox-sn2700", "--part", "nvidia-grace"]) == 2
     assert "--target-part must be a processor, got Mellanox Spectrum SN2700" in capsys.readouterr().err
+
+
+def recorded(name: str, argument: str, slower: float = 1.0) -> None:
+    """Save a recording on a host that is slower than at its best, as ``clue record`` does: in a folder."""
+    built = TraceBuilder(1, "prog.py")
+    built[0].compute(0.5 * slower, "product")
+    trace = built.build()
+    readings = np.array([(k, 10_000 * slower, 20_000) for k in range(3)], np.int64)
+    head = replace(trace.head, arguments=(argument,), probe=Probe("test", (0, len(readings)), (1e-5, 2e-5)))
+    replace(trace, head=head, readings=readings).save(name)
+
+
+def test_repeated_recordings_of_the_same_run_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one of three recordings, bursts and the core's readings take 1.5 times as long.
+
+    Relative to the mean, their logarithms are twice -ln 1.5 / 3 and once 2 ln 1.5 / 3. The sum of squares is 0.1096, or
+    2.740 with the error of 0.2; the prior of 0.4, with its deviation of 0.25, weighs 16. So the response to core is
+    (2.740 + 16 * 0.4) / (2.740 + 16) = 0.488; that to memory stays 0.5. The fourth recording has other arguments: an
+    earlier run left it beside the trace.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(calibrate, "processor_name", lambda: "AMD EPYC 9654 96-Core Processor")
+    recorded("t.clue", "100")
+    recorded("t.2.clue", "100")
+    recorded("t.3.clue", "100", slower=1.5)
+    recorded("t.4.clue", "5000")
+    assert main("calibrate processor --trace t.clue --target-part intel-xeon-6737p -o node.yaml --json".split()) == 0
+    why = "as bursts responded in 3 recordings: 0.49 to core, 0.50 to memory"
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert any(note.startswith(f"product: core 49%, memory 51% ({why})") for note in notes)
 
 
 def test_an_unknown_recorder_has_to_be_named(
