@@ -282,7 +282,7 @@ class Recorder:
 
     def _end_burst(self, _why: str) -> None:
         thread, cpu, now = get_ident(), thread_time_ns(), perf_counter_ns()
-        if not self.on:
+        if not self.on or thread in self.inside:  # what a callback does belongs to its call
             return
         self.open_call(0, thread, cpu, now, now)
         if self._stamp[0]:

@@ -25,6 +25,8 @@ _sinks: list[RegionSink] = []
 def region(name: str, flops: float = 0.0) -> Iterator[None]:
     """Name the phase that runs inside ``with``; phases may nest, the innermost counts.
 
+    A recording does not count phases within an MPI call, as in the function of a reduction.
+
     Args:
         name: Name of the phase: a machine may have a separate performance factor for it.
         flops: Floating-point operations that this rank does in it, if known.

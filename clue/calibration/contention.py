@@ -22,7 +22,19 @@ from clue.calibration.measurement import Estimate
 from clue.errors import UsageError
 from clue.kernel import Program, compile_program, simulate
 from clue.kernel.model.costs import occupation
-from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NoContention, NodeType, Ports
+from clue.machine import (
+    Contention,
+    Curve,
+    FactorTable,
+    Flows,
+    Link,
+    Machine,
+    Network,
+    NoContention,
+    NodeType,
+    Ports,
+    Progress,
+)
 from clue.trace import TraceBuilder
 from clue.units import format_size
 
@@ -97,6 +109,23 @@ def check_pairs(ranks: int, sizes: Sequence[int]) -> None:
         raise UsageError(f"simultaneous pairs must be at least 2, got {ranks // 2}")
     if len(set(sizes)) < len(sizes):
         raise UsageError(f"sizes must differ, got {', '.join(format_size(size) for size in sizes)}")
+
+
+def check_choice(pairs: int, sizes: Sequence[int]) -> None:
+    """Check that a model can be judged by data that are left out of its fit.
+
+    Args:
+        pairs: Largest number of pairs.
+        sizes: Message sizes, bytes.
+
+    Raises:
+        UsageError: If only two pairs and one size are to be measured.
+    """
+    if pairs < 3 and len(sizes) < 2:
+        raise UsageError(
+            f"simultaneous pairs must be at least 3, or sizes at least 2, to choose a model, got {pairs} pairs and "
+            f"{format_size(sizes[0])}"
+        )
 
 
 def measure_pairs(
@@ -197,13 +226,16 @@ class Experiment:
         link: Link between the nodes.
         nodes: The two nodes of each pair.
         ports: The ports of a node, if known.
+        progress: When the MPI library progresses messages.
     """
 
-    def __init__(self, link: Link, nodes: Sequence[tuple[int, int]], ports: Ports) -> None:
+    def __init__(
+        self, link: Link, nodes: Sequence[tuple[int, int]], ports: Ports, progress: Progress = Progress.ASYNCHRONOUS
+    ) -> None:
         self._nodes = tuple(nodes)
         node = NodeType("node", processors=2 * len(nodes))
         count = 1 + max(max(pair) for pair in nodes)
-        self._machine = Machine("pairs", (node,) * count, Network(link, link))
+        self._machine = Machine("pairs", (node,) * count, Network(link, link, progress=progress))
         self._known: dict[tuple[Contention, int, int], float] = {}
         self.half = 1 + max(first for first, _ in nodes)
         self.link = link
@@ -352,7 +384,7 @@ def _best(experiment: Experiment, data: Data, topologies: Sequence[_Shape]) -> _
 
 def _bandwidths(experiment: Experiment, data: Data, per_octave: int) -> list[float]:
     """Return bandwidths around that of a single message, from a quarter of it to a large multiple."""
-    size = max((size for _, size in data), default=1 << 20)
+    size = max((size for _, size in data), default=0) or SIZES[-1]  # empty messages show no bandwidth
     link = experiment.link
     alone = size / max(
         link.send_delay(size) - link.send_delay(0),
@@ -380,7 +412,12 @@ def known_ports(machine: Machine) -> Ports:
 
 
 def judge(
-    measurement: PairMeasurement, link: Link, ports: Ports | None = None, report: Reporter = silent
+    measurement: PairMeasurement,
+    link: Link,
+    ports: Ports | None = None,
+    report: Reporter = silent,
+    *,
+    progress: Progress = Progress.ASYNCHRONOUS,
 ) -> list[Judged]:
     """Fit every model and judge it by cross-validation; the chosen one comes first.
 
@@ -389,6 +426,7 @@ def judge(
         link: Link between the nodes, which gives the time of a message alone.
         ports: The known ports of a node; default: their times follow from the link's delays.
         report: Called with the progress.
+        progress: When the MPI library progresses messages.
 
     Raises:
         UsageError: If nothing can be held out: fewer than two numbers of pairs, or only one size.
@@ -398,7 +436,7 @@ def judge(
     if not folds:
         got = f"{', '.join(str(pairs) for pairs in sorted({row.pairs for row in measurement.rows}))} pairs"
         raise UsageError(f"pairs must have been measured at two or more sizes, or in three or more numbers, got {got}")
-    experiment = Experiment(link, measurement.nodes, ports or Ports())
+    experiment = Experiment(link, measurement.nodes, ports or Ports(), progress)
     judged = []
     for i, fit in enumerate(_FITS):
         report("fitting contention models", i, len(_FITS))

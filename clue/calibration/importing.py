@@ -150,7 +150,9 @@ def _number(word: str) -> float:
     return number if 0 <= number < float("inf") else float("nan")
 
 
-def _table(text: str, name: str, columns: tuple[int, int], figure: _Figure, begin: int = 0) -> Iterator[SizeRow]:
+def _table(
+    text: str, name: str, columns: tuple[int, int], figure: _Figure, begin: int = 0, *, end: int | None = None
+) -> Iterator[SizeRow]:
     """Yield a row for each line that begins with a number, from the columns of the size and of the figure.
 
     Args:
@@ -158,13 +160,14 @@ def _table(text: str, name: str, columns: tuple[int, int], figure: _Figure, begi
         name: Name of the file.
         columns: Columns of the size and of the figure.
         figure: Converts the figure.
-        begin: Start of the table; it ends where the next one starts (at a line that begins with ``#`` after rows).
+        begin: Start of the table.
+        end: Start of the next head; the table also ends at a line that begins with ``#`` after rows.
 
     Raises:
         UsageError: If a row lacks such a number.
     """
     line_number, some = text.count("\n", 0, begin), False
-    for line in text[begin:].splitlines():
+    for line in text[begin:end].splitlines():
         line_number += 1
         words = line.split()
         if some and words and words[0].startswith("#"):
@@ -208,7 +211,9 @@ def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
     """Read tables of point-to-point benchmarks; use the average of latencies, not their percentiles."""
     title, begin, titles, others = "", 0, list[str](), list[str]()
     rows: list[SizeRow] = []
-    for head in _OSU_HEAD.finditer(text):
+    heads = list(_OSU_HEAD.finditer(text))
+    ends = [*(head.start() for head in heads), len(text)][1:]
+    for head, end in zip(heads, ends, strict=True):
         words = head[1].strip()
         if words.startswith("OSU"):
             title, begin = words, head.end()
@@ -216,7 +221,7 @@ def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
             others.append(title)
         else:
             titles.append(title)
-            rows += _osu_table(text, name, title, begin, head)
+            rows += _osu_table(text, name, title, begin, head, end=end)
     if not titles:
         got = ", ".join(others) or "no table"
         raise UsageError(f"{name}: benchmark must be one of {_OSU_NAMES}, got {got}")
@@ -224,8 +229,8 @@ def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
     return _measurement(rows, f"{named} ({name})" if named else name)
 
 
-def _osu_table(text: str, name: str, title: str, begin: int, head: re.Match[str]) -> Iterator[SizeRow]:
-    """Return the rows of a table whose title ends at ``begin``."""
+def _osu_table(text: str, name: str, title: str, begin: int, head: re.Match[str], *, end: int) -> Iterator[SizeRow]:
+    """Return the rows of a table whose title ends at ``begin``, up to the next head at ``end``."""
     words = head[1].strip()
     columns = words.split(maxsplit=1)[1]
     found = next(((column, figure) for sign, column, figure in _OSU_FIGURES if sign.match(columns)), None)
@@ -241,7 +246,7 @@ def _osu_table(text: str, name: str, title: str, begin: int, head: re.Match[str]
         raise UsageError(f"{name}: pairs and window size must precede the table ({form}), got none before {words}")
     unstated = 0 if test == "multi latency" else 1
     pairs, window = (int(crowd[1]), int(crowd[2])) if crowd else (unstated, _WINDOW)
-    rows = _table(text, name, (0, column), figure(window), head.end())
+    rows = _table(text, name, (0, column), figure(window), head.end(), end=end)
     return _shared(rows, pairs, test.startswith("bi-directional"))
 
 
@@ -294,7 +299,7 @@ def _imb_table(text: str, name: str, head: re.Match[str], end: int) -> Iterator[
     if count < ranks:
         raise UsageError(f"{name}: header of {benchmark} must state the number of processes, got none that does")
     if benchmark != "Sendrecv" or count == ranks:
-        rows = _table(text, name, (words.index("#bytes"), column), figure, columns.end())
+        rows = _table(text, name, (words.index("#bytes"), column), figure, columns.end(), end=end)
         yield from _shared(rows, count // ranks, both_ways)
 
 

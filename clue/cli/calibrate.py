@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from clue.calibration.cold_start import measure_cold_start
-from clue.calibration.contention import check_pairs, contention_file, judge, known_ports, measure_pairs
+from clue.calibration.contention import check_choice, check_pairs, contention_file, judge, known_ports, measure_pairs
 from clue.calibration.importing import read_benchmark
 from clue.calibration.kernels import (
     KERNELS,
@@ -22,6 +22,7 @@ from clue.calibration.kernels import (
     speeds_in,
     stated_speeds,
 )
+from clue.calibration.machine_file import rewritten
 from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import (
     SIZES,
@@ -46,6 +47,7 @@ from clue.errors import UsageError
 from clue.files import is_file, read_text, write_texts
 from clue.machine import ColdStart, Machine, Processor, Sockets
 from clue.recording import find_mpiexec, record, repeats_beside
+from clue.recording.inputs import repeatable_input
 from clue.report.calibration.text import (
     contention_document,
     contention_text,
@@ -201,6 +203,7 @@ def _contention(arguments: argparse.Namespace) -> int:
     folder = None if arguments.plots is None else plots_folder(arguments.plots)
     sizes = [int(_size(text.strip(), "--sizes")) for text in arguments.sizes.split(",")]
     check_pairs(2 * arguments.pairs, sizes)  # before a link is measured
+    check_choice(arguments.pairs, sizes)
     hosts = _hosts(arguments)
     with progress() as tell:
         machine = _known_machine(arguments, hosts, name, tell)
@@ -214,7 +217,8 @@ def _contention(arguments: argparse.Namespace) -> int:
             node_per_rank=arguments.node_per_rank,
             report=tell,
         )
-        judged = judge(measurement, machine.network.between_nodes, known_ports(machine), tell)
+        network = machine.network
+        judged = judge(measurement, network.between_nodes, known_ports(machine), tell, progress=network.progress)
     _write(output, contention_file(machine, measurement, judged, name if arguments.name else "").text())
     if arguments.json:
         show_json(contention_document(measurement, judged, str(output)))
@@ -231,7 +235,9 @@ def _contention(arguments: argparse.Namespace) -> int:
 def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, tell: Report) -> Machine:
     """Return the machine whose contention is calibrated; measure its link if no machine is named."""
     if arguments.machine is not None:
-        return load_machine(arguments.machine)
+        known = load_machine(arguments.machine)
+        rewritten(known, ())  # a machine whose contention cannot be written is refused before pairs are measured
+        return known
     measured = measure_link(
         _mpiexec(arguments),
         hosts[:2],
@@ -328,7 +334,8 @@ def _recordings(name: str) -> list[Trace]:
 
 
 def _run_of(trace: Trace) -> tuple[object, ...]:
-    return trace.head.program, trace.head.arguments, trace.head.regions, trace.ranks
+    """Return what recordings of one run have in common: an earlier run may have left others beside a trace."""
+    return Path(trace.head.program).name, trace.head.arguments, trace.head.regions, trace.ranks
 
 
 def _processor_part(name: str, option: str) -> Processor:
@@ -426,13 +433,16 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
 
     def one(label: str) -> CountedRun:
         target = Path(folder) / f"{label}.clue"
-        return CountedRun.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
+        with next_input() as stdin:
+            return CountedRun.of(
+                record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec, stdin=stdin)
+            )
 
     # The author of the trace chose the program that is run here.
     command = shlex.join([str(program), *there.head.arguments])
     say([f"running {command} on {count_of(there.ranks)}, as {there.name} was recorded"])
-    with TemporaryDirectory() as folder:
-        numbers = busy if there.ranks == 1 else [1]
+    numbers = busy if there.ranks == 1 else [1]
+    with TemporaryDirectory() as folder, repeatable_input(arguments.repeats * sum(numbers)) as next_input:
         recordings = {n: [run for repeat in range(arguments.repeats) for run in recorded(n, repeat)] for n in numbers}
     return node_by_program(name, usable_processors(), there, recordings, arguments.confidence)
 

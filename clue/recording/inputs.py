@@ -41,9 +41,20 @@ def repeatable_input(times: int) -> Iterator[Callable[[], Input]]:
         yield lambda: nullcontext(own)
 
 
-def _reread(begin: int) -> Input:
-    os.lseek(0, begin, os.SEEK_SET)
-    return nullcontext(None)
+@contextmanager
+def _reread(begin: int) -> Iterator[int | None]:
+    """Open the file anew, unless this user may not: recordings side by side would share one position in it."""
+    try:
+        own = os.open("/dev/fd/0", os.O_RDONLY)
+    except OSError:
+        os.lseek(0, begin, os.SEEK_SET)
+        yield None
+        return
+    try:
+        os.lseek(own, begin, os.SEEK_SET)
+        yield own
+    finally:
+        os.close(own)
 
 
 @contextmanager

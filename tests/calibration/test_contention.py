@@ -22,7 +22,19 @@ from clue.calibration.programs.measure_pairs import numbers, paired
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
-from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NoContention, NodeType, Ports
+from clue.machine import (
+    Contention,
+    Curve,
+    FactorTable,
+    Flows,
+    Link,
+    Machine,
+    Network,
+    NoContention,
+    NodeType,
+    Ports,
+    Progress,
+)
 from clue.machine.contention.topology import Switch, Switches
 
 LINK = Link(Curve.line(1e-6, 1e-10), Curve.line(9e-6, 1e-9), 1e-6, 65536.0)
@@ -137,6 +149,31 @@ def test_nothing_to_hold_out_is_an_error() -> None:
     rows = (PairRow(1, 8, Estimate.alone(1e-6)), PairRow(2, 8, Estimate.alone(2e-6)))
     with pytest.raises(UsageError, match="two or more sizes, or in three or more numbers"):
         judge(PairMeasurement(rows, SHARED), LINK)
+
+
+@pytest.mark.parametrize(
+    ("progress", "alone", "together"), [(Progress.ASYNCHRONOUS, 300e-6, 407.5e-6), (Progress.CALLS, 400e-6, 417.5e-6)]
+)
+def test_the_progress_of_the_library_counts(progress: Progress, alone: float, together: float) -> None:
+    """Eight pairs exchange rendezvous messages, each of which keeps a port for 100 us.
+
+    Envelope and answer take 100 us each, and the data 200 us. If the library progresses messages within calls only, the
+    answer waits for the envelope: a round trip takes 800 us, in which a port serves all eight pairs without a further
+    wait. The pairs end 0, 100, ... 700 us later than one alone, after 10 round trips. Otherwise a round trip takes
+    600 us alone. The port makes it 800 us from the second one on, so that the pairs end 1800, 1900, ... 2500 us later.
+    """
+    link = Link(Curve.line(0.0), Curve.line(100e-6, 1e-9), 0.0, 0.0)
+    experiment = Experiment(link, ((0, 1),) * 8, Ports(), progress)
+    assert experiment.slowdown(Ports(), 8, 100_000) == pytest.approx(together / alone)
+
+
+@pytest.mark.long
+def test_empty_messages_show_no_bandwidth() -> None:
+    """Empty messages do not slow each other in any model, and all models can be fitted to them."""
+    rows = tuple(PairRow(pairs, 0, Estimate.alone(1e-5)) for pairs in (1, 2, 4))
+    judged = judge(PairMeasurement(rows, APART), LINK)
+    assert len(judged) == 5
+    assert max(each.held_out for each in judged) < 1e-3
 
 
 def test_pairs_are_across_computers_and_spread_over_them_first() -> None:

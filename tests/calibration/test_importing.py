@@ -282,6 +282,16 @@ def test_benchmarks_of_one_job_are_told_apart() -> None:
         assert gaps(found) == {1: 0.5, 1000: 1.0}
 
 
+def test_a_table_without_rows_does_not_take_those_of_the_next() -> None:
+    """A benchmark that failed after its head has no times; 1000 MB/s of the next one are no half round trip of 1 ms."""
+    failed = OSU_LATENCY.rsplit("0  ", 1)[0]
+    found = read_benchmark("\n".join((failed, OSU_BW)), "job.out")
+    assert (one_way(found), gaps(found)) == ({}, {1: 0.5, 1000: 1.0})
+    failed = IMB.split("            0         1000         1.50")[0]
+    found = read_benchmark("\n".join((failed, IMB_SHARED)), "imb.txt")
+    assert (one_way(found), gaps(found)) == ({}, {0: 1.0, 1000: 1.0})
+
+
 def test_files_as_spreadsheets_write_them() -> None:
     """CSV files may have a byte order mark, and semicolons as separators."""
     assert one_way(read_benchmark("\ufeff" + CSV, "m.csv")) == one_way(read_benchmark(CSV, "m.csv"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from clue.calibration.residuals import ping_pong
 from clue.cli import main
 from clue.config import load_machine
-from clue.machine import Ports
+from clue.machine import ColdStart, Ports
+from clue.trace import Trace, TraceBuilder
+from tests.recording.cases import standard_input_from
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -185,6 +188,43 @@ def test_nothing_to_compare_is_refused_before_a_link_is_measured(
     assert (status, out, err) == (2, "", f"clue: {said}\n")
 
 
+TWO_KINDS = """\
+name: two-kinds
+nodes: [{count: 1, type: a}, {count: 1, type: b}]
+node_types: {a: {processors: 1}, b: {processors: 1}}
+network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ("--pairs", "2", "--sizes", "1 KB"),
+            "simultaneous pairs must be at least 3, or sizes at least 2, to choose a model, got 2 pairs and 1 KB",
+        ),
+        (
+            ("--machine", "two-kinds.yaml"),
+            "two-kinds: machine must have one kind of nodes, one link between them and no changes, got more: write its "
+            "contention into its own file",
+        ),
+    ],
+)
+def test_a_model_that_cannot_be_chosen_or_written_is_refused_before_pairs_are_measured(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], said: str
+) -> None:
+    """One slowdown decides nothing, and the file of a machine with several kinds of nodes cannot be rewritten."""
+
+    def measure(*_: object, **_more: object) -> None:
+        raise AssertionError("measured")
+
+    for name in ("measure_link", "measure_pairs"):
+        monkeypatch.setattr(f"clue.cli.calibrate.{name}", measure)
+    Path("two-kinds.yaml").write_text(TWO_KINDS)
+    status, out, err = run(capsys, "calibrate", "contention", *options)
+    assert (status, out, err) == (2, "", f"clue: {said}\n")
+
+
 PROGRAM = """\
 from mpi4py import MPI
 import virtual_layer
@@ -205,6 +245,32 @@ def test_a_processor_is_compared_with_that_of_a_trace(capsys: pytest.CaptureFixt
     assert set(document["performance_factor"]) == {"default", "sums"}
     assert 0.2 < document["performance_factor"]["sums"]["value"] < 5
     assert "here:" in Path("here.yaml").read_text()
+
+
+def test_all_recordings_of_a_program_read_the_same_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two recordings alone, and two times two copies at once, get all that the standard input had."""
+    built = TraceBuilder(1, "prog.py")
+    built[0].compute(1.0)
+    built.build().save("t.clue")
+    Path("prog.py").touch()
+    Path("input").write_text("100\n")
+    read: list[bytes] = []
+
+    def record(*_: object, stdin: int | None = None, **_more: object) -> Trace:
+        assert stdin is not None
+        read.append(os.read(stdin, 100))
+        return Trace.open("t.clue")
+
+    monkeypatch.setattr("clue.cli.calibrate.record", record)
+    monkeypatch.setattr("clue.cli.calibrate.usable_processors", lambda: 2)
+    monkeypatch.setattr("clue.cli.calibrate.measure_time_slice", lambda **_: None)
+    monkeypatch.setattr("clue.cli.calibrate.measure_cold_start", ColdStart)
+    with Path("input").open("rb") as file, standard_input_from(file.fileno()):
+        status, _, err = run(capsys, "calibrate", "processor", "--trace", "t.clue", "--repeats", "2", "--name", "here")
+    assert status == 0, err
+    assert read == [b"100\n"] * 6
 
 
 def test_a_processor_is_compared_by_kernels(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,6 +36,21 @@ def test_each_recording_reads_a_file_from_the_same_place(tmp_path: Path) -> None
             assert lines_read(3) == ["100\n"] * 3
 
 
+def test_recordings_side_by_side_read_a_file_from_the_same_place(tmp_path: Path) -> None:
+    """Two runs at once each read the whole file: they share no position in it."""
+    path = tmp_path / "input"
+    path.write_text("100\n")
+    with (
+        path.open("rb", buffering=0) as file,
+        standard_input_from(file.fileno()),
+        repeatable_input(2) as next_input,
+        next_input() as one,
+        next_input() as other,
+    ):
+        assert one is not None and other is not None
+        assert [os.read(each, 100) for each in (one, other)] == [b"100\n"] * 2
+
+
 @pytest.mark.parametrize("times", [1, 3])
 def test_each_recording_reads_what_came_through_a_pipe(times: int) -> None:
     """Every run reads the line in a pipe; nobody waits for the end of the pipe."""

@@ -266,6 +266,27 @@ def test_callbacks_belong_to_the_call(recorded: Recorded) -> None:
     assert [row.call for row in calls(trace, 0)] == ["Allreduce", "Barrier"]
 
 
+def test_regions_within_a_call_belong_to_the_call(recorded: Recorded) -> None:
+    """A region that the function of a reduction enters divides no burst: its 0.2 s count once, with 0.1 s before."""
+    trace = recorded("""
+        import time, virtual_layer
+        def compute(seconds):
+            end = time.thread_time() + seconds
+            while time.thread_time() < end:
+                pass
+        def add(left, right):
+            with virtual_layer.region("add"):
+                compute(0.2)
+            return left + right
+        comm.Barrier()
+        compute(0.1)
+        assert comm.reduce(1, add) == (None if rank else 2)
+        comm.Barrier()
+        """)
+    assert not any(row.region for row in rows(trace, 0))
+    assert sum(row.cpu for row in named(trace, 0, "reduce")) == pytest.approx(0.3, abs=0.04)
+
+
 def test_late_initialisation(recorded: Recorded) -> None:
     """A program that initialises MPI itself is recorded from then on."""
     trace = recorded(

@@ -76,7 +76,8 @@ def plot_contention(
 
 def draw_contention(measurement: PairMeasurement, judged: Sequence[Judged], machine: Machine, title: str) -> Figure:
     """Draw slowdowns by the number of simultaneous pairs: a colour per size, a line for each of the two best models."""
-    experiment = Experiment(machine.network.between_nodes, measurement.nodes, known_ports(machine))
+    network = machine.network
+    experiment = Experiment(network.between_nodes, measurement.nodes, known_ports(machine), network.progress)
     drawn = style.figure(9.5, 5.5, title)
     axes = drawn.subplots()
     slowdowns = measurement.slowdowns()
