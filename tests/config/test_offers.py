@@ -226,6 +226,16 @@ def test_a_budget_that_covers_nothing_keeps_the_cheapest_for_the_message(tmp_pat
     assert loaded.left_out == 11
 
 
+@pytest.mark.parametrize(("price", "kept"), [("900 EUR", True), ("90 EUR", False)])
+def test_the_cheapest_is_kept_beside_listed_options_that_cost_too_much(tmp_path: Path, price: str, kept: bool) -> None:
+    """A budget of 100 EUR covers no cluster, and not the listed option for 900 EUR: the cheapest costs 220 EUR."""
+    listed = f"options: {{A: {{machine: pair.yaml, price: {price}}}}}\ngenerate:\n"
+    text = OFFERS.replace("1000 EUR", "100 EUR").replace("generate:\n", listed)
+    loaded = load(tmp_path, text)
+    assert [option.name for option in loaded.options] == (["A", "2 × small, slow"] if kept else ["A"])
+    assert loaded.left_out == (11 if kept else 12)
+
+
 def test_parts_are_shared_so_that_thousands_of_machines_are_light(tmp_path: Path) -> None:
     """All options share one object for each node type and one for each network."""
     loaded = generated(tmp_path, "to: 6, step: 2", "to: 900")
