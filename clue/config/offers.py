@@ -263,7 +263,8 @@ class _Family:
         self._memories: dict[str, int] = {}
         for i, _ in enumerate(form.memory):
             self._memories.setdefault(str(costs.reading.document.at(*path, "memory", i, "size").value), i)
-        self._every = () if form.price is None else (_figure("generate.price", form.price, costs.exchange),)
+        every = ".".join(map(str, (*path, "price")))
+        self._every = () if form.price is None else (_figure(every, form.price, costs.exchange),)
         self._parts = costs.reading.made(path, self._without_amounts(), self._checked_parts)
         self._offers = [
             _Offer(name, topology, network, self._forms(name, topology))

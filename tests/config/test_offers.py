@@ -185,6 +185,17 @@ def test_what_every_cluster_needs_besides_is_added_once(tmp_path: Path) -> None:
     assert loaded.options[0].price == Money(290, "EUR")
 
 
+def test_families_have_figures_of_their_own(tmp_path: Path) -> None:
+    """What every cluster of a family needs is a figure of that family, even at the price of another one."""
+    text = OFFERS.replace("generate:\n  nodes", "generate:\n- price: 50 EUR ± 20 %\n  nodes")
+    head, family = text.split("generate:\n")
+    other = family.replace("small:", "other:").replace("big:", "third:")
+    loaded = load(tmp_path, f"{head}generate:\n{family}{other}")
+    assert {option.stated[0].name for option in loaded.options} == {"generate.0.price", "generate.1.price"}
+    alone = generated(tmp_path, "generate:\n", "generate:\n  price: 50 EUR ± 20 %\n")
+    assert {option.stated[0].name for option in alone.options} == {"generate.price"}
+
+
 def test_a_network_takes_no_more_nodes_than_it_has_room_for(tmp_path: Path) -> None:
     """The number of nodes is limited by ``most_nodes`` or by the places of the topology."""
     flows = "contention: {flows: {topology: torus, dimensions: [2, 2], bandwidth: 1 GB/s}}"
