@@ -144,11 +144,11 @@ def test_own_or_rented() -> None:
 
 
 def test_what_reserved_nodes_can_do_is_said_where_it_is_less() -> None:
-    """The own option can be busy for 90 %: a reach of 40 % is in the document and in words, one of 95 % is not."""
-    for reach, said in ((0.4, True), (0.95, False)):
-        found = asked(break_even=(replace(CROSSING, reach=reach),))
+    """The own option can be busy for 90 %: reserved nodes for 40 % are not enough, those for 95 % are."""
+    for covered, said in ((0.4, True), (0.95, False)):
+        found = asked(break_even=(replace(CROSSING, covered=covered),))
         (document,) = answers_document(found)["break_even"]
-        assert document.get("reach") == (reach if said else None)
+        assert document.get("covered") == (covered if said else None)
         chart = section(found, "break-even-use")
         assert isinstance(chart, Picture)
         told = "busy for more than 40.0% of its life, the reserved nodes of Fine cannot do all of them."

@@ -101,8 +101,8 @@ class BreakEven:
         cloud_fixed: Cost of the cloud if unused.
         cloud_busy: Its additional cost for the runs that keep the purchased option busy all its life.
         currency: Currency of these amounts, which are present values.
-        reach: Busy share of the purchased option's life up to which reserved nodes do the same runs; infinite for nodes
-            billed by use, of which more are rented.
+        covered: Busy share of the purchased option's life up to which reserved nodes do the same runs; infinite for
+            nodes billed by use, of which more are rented.
     """
 
     own: str
@@ -114,7 +114,7 @@ class BreakEven:
     cloud_fixed: float
     cloud_busy: float
     currency: str
-    reach: float = math.inf
+    covered: float = math.inf
 
     @property
     def cheaper_below(self) -> str:
@@ -133,7 +133,7 @@ class BreakEven:
     @property
     def is_limited(self) -> bool:
         """Whether the purchased option can do more runs than reserved nodes of the cloud."""
-        return self.reach < self.capacity * (1 - _ROUNDING)
+        return self.covered < self.capacity * (1 - _ROUNDING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ it is busy, and billed, all its life:
 
 if that is positive. Both do the same runs. If the cloud takes longer for these than the service life, several copies
 of it are rented by use. Reserved nodes are paid once, so they do the same runs only up to a utilisation
-(:attr:`.BreakEven.reach`).
+(:attr:`.BreakEven.covered`).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _between(own: Attempt, cloud: Attempt, accounts: Accounts) -> BreakEven:
         cloud_busy=cloud_slope,
         currency=own.option.price.currency,
         # What is billed by use can be rented as often as needed.
-        reach=math.inf if other.per_billed else accounts.capacity(cloud) / busy,
+        covered=math.inf if other.per_billed else accounts.capacity(cloud) / busy,
     )
 
 

@@ -59,7 +59,7 @@ def _step(step: Step) -> Document:
 def _break_even(each: BreakEven) -> Document:
     found = asdict(each)
     if not each.is_limited:
-        del found["reach"]
+        del found["covered"]
     return {**found, "cheaper_below": each.cheaper_below, "is_within_reach": each.is_within_reach}
 
 

@@ -58,7 +58,7 @@ def break_even_sentence(each: BreakEven) -> str:
     """State the utilisation from which owning is cheaper than renting, and up to which reserved nodes suffice."""
     if not each.is_limited:
         return _crossing(each)
-    share = format_share(each.reach, 1)
+    share = format_share(each.covered, 1)
     return (
         f"{_crossing(each)} Where runs keep {each.own} busy for more than {share} of its life, the reserved nodes of "
         f"{each.cloud} cannot do all of them."

@@ -120,7 +120,7 @@ def test_reserved_nodes_do_no_more_runs_than_they_can() -> None:
     jobs = (workload(ranks=(1, 2)),)
     asked = scenario(*options, workloads=jobs, criterion=Criterion.TOTAL_COST, service_life=YEAR)
     (found,) = rank_options(asked, ReplayPredictor(traces)).answers.break_even
-    assert (found.cloud_fixed, found.reach) == pytest.approx((700.8, 0.5))
+    assert (found.cloud_fixed, found.covered) == pytest.approx((700.8, 0.5))
     assert found.is_limited
     assert break_even_sentence(found) == (
         "cloud is cheaper than own however much it is used. Where runs keep own busy for more than 50.0% of its life, "
@@ -131,10 +131,10 @@ def test_reserved_nodes_do_no_more_runs_than_they_can() -> None:
 def test_nodes_that_do_all_runs_are_not_limited() -> None:
     """Reserved nodes that are twice as fast do all runs of the own one; of nodes billed by use more are rented."""
     (found,) = answers(OWN, Costs(cloud=Cloud(0.08 / HOUR, Tariff.RESERVED)))
-    assert found.reach == pytest.approx(2.0)
+    assert found.covered == pytest.approx(2.0)
     assert not found.is_limited
     (found,) = answers(OWN, rented())
-    assert found.reach == math.inf
+    assert found.covered == math.inf
 
 
 def test_without_a_cloud_there_is_nothing_to_ask() -> None:
