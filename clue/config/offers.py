@@ -55,7 +55,7 @@ class Generated:
     """Generated options.
 
     Attributes:
-        options: Options that the budget covers, or the cheapest if it covers none.
+        options: Options that the budget covers, or the cheapest if it covers none, nor any that is listed.
         left_out: Number of options that it does not cover.
         beyond: Those of them that it would cover with the additional money in question.
         notes: Notes about their parts for the reader of results.
@@ -91,7 +91,11 @@ def prices_of_machines(reading: Reading, form: ScenarioForm) -> dict[Path, Money
 
 
 def generate_options(
-    costs: CostReader, form: ScenarioForm, taken: Mapping[Path, Money], more: Money | None = None
+    costs: CostReader,
+    form: ScenarioForm,
+    taken: Mapping[Path, Money],
+    more: Money | None = None,
+    listed: Sequence[Option] = (),
 ) -> Generated:
     """Generate the options that a comparison asks for; add its faults to the reading.
 
@@ -100,6 +104,7 @@ def generate_options(
         form: The comparison.
         taken: Prices of nodes, taken from machines (:func:`prices_of_machines`).
         more: Money in addition to the budget, whose best use is asked for.
+        listed: The options that are listed.
     """
     reading, budget = costs.reading, None if form.budget is None else costs.exchange(form.budget)
     most = math.inf if budget is None else budget.amount
@@ -125,7 +130,8 @@ def generate_options(
                 cheapest = amounts[least], partial(family.options, offer, np.array([least]))
         found.notes += family.notes
         found.node_types |= family.node_types
-    if not found.options and not form.options and cheapest is not None:
+    affordable = (each.price is None or each.price.amount <= most_within(most) for each in listed)
+    if not found.options and not any(affordable) and cheapest is not None:
         (option,) = cheapest[1]()
         found.options, found.left_out = [option], found.left_out - 1
         found.beyond = [each for each in found.beyond if each.name != option.name]
@@ -257,7 +263,8 @@ class _Family:
         self._memories: dict[str, int] = {}
         for i, _ in enumerate(form.memory):
             self._memories.setdefault(str(costs.reading.document.at(*path, "memory", i, "size").value), i)
-        self._every = () if form.price is None else (_figure("generate.price", form.price, costs.exchange),)
+        every = ".".join(map(str, (*path, "price")))
+        self._every = () if form.price is None else (_figure(every, form.price, costs.exchange),)
         self._parts = costs.reading.made(path, self._without_amounts(), self._checked_parts)
         self._offers = [
             _Offer(name, topology, network, self._forms(name, topology))

@@ -52,7 +52,7 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
         if key in machines
     ]
     more = _next(reading, form, exchange)
-    generated = generate_options(costs, form, taken, more)
+    generated = generate_options(costs, form, taken, more, options)
     costs.check_types({name for option in options for name in option.nodes} | generated.node_types)
     next_from = _next_from(reading, form, [*options, *generated.options])
     notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)

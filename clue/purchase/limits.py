@@ -25,7 +25,7 @@ class Miss:
     Attributes:
         limit: The limit, in words.
         got: The option's figure, in words.
-        figure: The option's figure; the smaller, the nearer to the limit; infinite if unknown.
+        figure: Tells how near it is: the smaller, the nearer to the limit; infinite if unknown.
         bound: Whether that is a lower bound: it suffices to rule the option out.
     """
 

@@ -3,7 +3,7 @@
 ==============================  ========================================================================================
 name                            effect of a factor of 1.1
 ==============================  ========================================================================================
-option.NAME.price               the option costs 10 % more
+options.NAME.price              the option costs 10 % more
 generate.node_types.KIND.price  parts of generated options cost 10 % more: nodes, processors, memory, networks, switches
 node_types.KIND.price           nodes of a machine whose price is the sum of theirs cost 10 % more
 parts.PART.price, racks.price   each part costs 10 % more

@@ -85,20 +85,22 @@ class Queues:
         if mix is None or not attempt.settled:
             return
         deadlines = {each.name: each.deadline for each in self._scenario.workloads}
-        for of, by_ranks in zip(mix.classes, _takes(attempt), strict=True):
-            longest = max(each.run for each in by_ranks.values())
-            if longest > (deadline := deadlines[of.workload]):
+        for of, by_ranks in zip(mix.classes, attempt.jobs, strict=True):
+            chosen = [each.queued.possible[0] for each in by_ranks.values()]
+            # A deadline is that of a run; a job is over when all its runs are.
+            run, job = max(each.seconds for each in chosen), max(each.makespan for each in chosen)
+            if run > (deadline := deadlines[of.workload]):
                 what = f"job class {of.name}: a run must end within {format_time(deadline)}"
-                yield Miss(what, format_time(longest), longest)
-            if of.limit is not None and longest > of.limit:
+                yield Miss(what, format_time(run), run)
+            if of.limit is not None and job > of.limit:
                 what = f"job class {of.name}: a job must end within its time limit of {format_time(of.limit)}"
-                yield Miss(what, format_time(longest), longest)
+                yield Miss(what, format_time(job), job)
         if not self.must_be_stable:
             return
         queue, most = self.of(attempt), self._scenario.limits.waiting
         if queue.figures is None:
             got = f"{queue.load:.3g} of {queue.capacity:.3g}: the queue grows without bound"
-            yield Miss("load must be below what the policy lets nodes do", got, queue.load)
+            yield Miss("load must be below what the policy lets nodes do", got, queue.load / queue.capacity)
         elif most is not None and queue.figures.waiting > most:
             what = f"mean waiting must be at most {format_time(most)}"
             yield Miss(what, format_time(queue.figures.waiting), queue.figures.waiting)

@@ -229,8 +229,9 @@ class Scores:
             return sum(sum(self.points(attempt, w)) for w in range(len(attempt.cells)))
         if self._scenario.criterion is Criterion.TOTAL_COST:
             return self.accounts.figure(attempt, 0, Criterion.TOTAL_COST)
-        figures = [weight * self._figure(attempt, w) for w, weight in enumerate(self._weights)]
-        return sum(figures) / len(figures)
+        # A bound may be infinite, which no weight of 0 makes 0.
+        figures = [weight * self._figure(attempt, w) for w, weight in enumerate(self._weights) if weight]
+        return sum(figures) / len(self._weights)
 
     def _weighted(self, attempt: Attempt) -> float:
         if not self._best_figures or not attempt.settled:
@@ -277,6 +278,8 @@ class Scores:
             return None
         total = np.zeros(len(rows))
         for w, weight in enumerate(self._weights):
+            if not weight:
+                continue
             cells = rows[:, w]
             if self._scenario.criterion is Criterion.TOTAL_COST:
                 total += weight * (0.0 if prices is None else prices)

@@ -185,6 +185,17 @@ def test_what_every_cluster_needs_besides_is_added_once(tmp_path: Path) -> None:
     assert loaded.options[0].price == Money(290, "EUR")
 
 
+def test_families_have_figures_of_their_own(tmp_path: Path) -> None:
+    """What every cluster of a family needs is a figure of that family, even at the price of another one."""
+    text = OFFERS.replace("generate:\n  nodes", "generate:\n- price: 50 EUR ± 20 %\n  nodes")
+    head, family = text.split("generate:\n")
+    other = family.replace("small:", "other:").replace("big:", "third:")
+    loaded = load(tmp_path, f"{head}generate:\n{family}{other}")
+    assert {option.stated[0].name for option in loaded.options} == {"generate.0.price", "generate.1.price"}
+    alone = generated(tmp_path, "generate:\n", "generate:\n  price: 50 EUR ± 20 %\n")
+    assert {option.stated[0].name for option in alone.options} == {"generate.price"}
+
+
 def test_a_network_takes_no_more_nodes_than_it_has_room_for(tmp_path: Path) -> None:
     """The number of nodes is limited by ``most_nodes`` or by the places of the topology."""
     flows = "contention: {flows: {topology: torus, dimensions: [2, 2], bandwidth: 1 GB/s}}"
@@ -224,6 +235,16 @@ def test_a_budget_that_covers_nothing_keeps_the_cheapest_for_the_message(tmp_pat
     loaded = generated(tmp_path, "1000 EUR", "100 EUR")
     assert [(o.name, o.price) for o in loaded.options] == [("2 × small, slow", Money(220, "EUR"))]
     assert loaded.left_out == 11
+
+
+@pytest.mark.parametrize(("price", "kept"), [("900 EUR", True), ("90 EUR", False)])
+def test_the_cheapest_is_kept_beside_listed_options_that_cost_too_much(tmp_path: Path, price: str, kept: bool) -> None:
+    """A budget of 100 EUR covers no cluster, and not the listed option for 900 EUR: the cheapest costs 220 EUR."""
+    listed = f"options: {{A: {{machine: pair.yaml, price: {price}}}}}\ngenerate:\n"
+    text = OFFERS.replace("1000 EUR", "100 EUR").replace("generate:\n", listed)
+    loaded = load(tmp_path, text)
+    assert [option.name for option in loaded.options] == (["A", "2 × small, slow"] if kept else ["A"])
+    assert loaded.left_out == (11 if kept else 12)
 
 
 def test_parts_are_shared_so_that_thousands_of_machines_are_light(tmp_path: Path) -> None:

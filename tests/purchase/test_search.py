@@ -287,6 +287,24 @@ def test_a_bound_of_nothing_rules_nothing_out() -> None:
     assert ranking.entries[1].bound is not None and math.isfinite(ranking.entries[1].bound)
 
 
+def test_a_workload_without_weight_rules_nothing_out() -> None:
+    """Without a bound of the time, that of the throughput is infinite, also of a workload that does not count."""
+    faster = Machine("later", (NodeType("host", performance_factor=0.1),), NETWORKS[0])
+    options = (
+        Option("steady", Machine("steady", (NodeType("host"),), NETWORKS[0])),
+        Option("changing", Machine("changing", (NodeType("host"),), NETWORKS[0], changes=((1.0, faster),))),
+    )
+    jobs = (
+        Workload("job", (Component("job", Application(arguments=("9", "0"))),)),
+        Workload("other", (Component("other", Application(arguments=("8", "0"))),), weight=0.0),
+    )
+    ranking = rank_options(
+        Scenario("two", jobs, options, criterion=Criterion.THROUGHPUT), ReplayPredictor(trace), top=1
+    )
+    # 1 s of the job at first, the other 8 s in 0.8 s: 3,600 s / 1.8 s.
+    assert [(entry.option, entry.score) for entry in ranking.entries[:1]] == [("changing", pytest.approx(2000.0))]
+
+
 def test_placement_decides_what_is_shared() -> None:
     """Machines with the same nodes in another order place ranks differently, so they are simulated separately."""
     one, dual = TYPES[0], TYPES[1]

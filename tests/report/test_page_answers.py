@@ -143,6 +143,18 @@ def test_own_or_rented() -> None:
     assert section(asked(break_even=(NEVER,)), "break-even-use") is None
 
 
+def test_what_reserved_nodes_can_do_is_said_where_it_is_less() -> None:
+    """The own option can be busy for 90 %: reserved nodes for 40 % are not enough, those for 95 % are."""
+    for covered, said in ((0.4, True), (0.95, False)):
+        found = asked(break_even=(replace(CROSSING, covered=covered),))
+        (document,) = answers_document(found)["break_even"]
+        assert document.get("covered") == (covered if said else None)
+        chart = section(found, "break-even-use")
+        assert isinstance(chart, Picture)
+        told = "busy for more than 40.0% of its life, the reserved nodes of Fine cannot do all of them."
+        assert chart.caption.endswith(told) == said
+
+
 def test_waiting_over_load_is_in_a_table() -> None:
     """The figures of the lines are in a table: 60 s, 1 h and 10 h at loads of 0.1, 0.5 and 0.9."""
     assert rows(section(with_queues(), "queue-by-load")) == [

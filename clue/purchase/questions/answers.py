@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from clue.units import Money
+
+#: Tolerance for rounding errors of a share, relative.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ class BreakEven:
         cloud_fixed: Cost of the cloud if unused.
         cloud_busy: Its additional cost for the runs that keep the purchased option busy all its life.
         currency: Currency of these amounts, which are present values.
+        covered: Busy share of the purchased option's life up to which reserved nodes do the same runs; infinite for
+            nodes billed by use, of which more are rented.
     """
 
     own: str
@@ -108,6 +114,7 @@ class BreakEven:
     cloud_fixed: float
     cloud_busy: float
     currency: str
+    covered: float = math.inf
 
     @property
     def cheaper_below(self) -> str:
@@ -122,6 +129,11 @@ class BreakEven:
     def is_within_reach(self) -> bool:
         """Whether the purchased option can reach that utilisation."""
         return self.utilisation is not None and self.utilisation <= self.capacity
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the purchased option can do more runs than reserved nodes of the cloud."""
+        return self.covered < self.capacity * (1 - _ROUNDING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,14 @@ it is busy, and billed, all its life:
 
     u* = (F - F') / (cloud's slope - own slope)
 
-if that is positive. Both do the same runs. If the cloud takes longer for these than the service life, several
-copies of it are rented.
+if that is positive. Both do the same runs. If the cloud takes longer for these than the service life, several copies
+of it are rented by use. Reserved nodes are paid once, so they do the same runs only up to a utilisation
+(:attr:`.BreakEven.covered`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from clue.purchase.accounts import Accounts
@@ -62,6 +64,8 @@ def _between(own: Attempt, cloud: Attempt, accounts: Accounts) -> BreakEven:
         cloud_fixed=cloud_fixed,
         cloud_busy=cloud_slope,
         currency=own.option.price.currency,
+        # What is billed by use can be rented as often as needed.
+        covered=math.inf if other.per_billed else accounts.capacity(cloud) / busy,
     )
 
 

@@ -8,6 +8,7 @@ in their best splits, and compared with the unchanged option. The budget does no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -41,7 +42,8 @@ def steps_from(  # noqa: PLR0917 - where it begins, and who tells
         progress: Called with the progress.
 
     Returns:
-        ``None`` if the option cannot run the workloads, or a licence does not cover it.
+        ``None`` if the option cannot run the workloads, a licence does not cover it, or its queue grows without bound
+        and gives it no score.
 
     Raises:
         UsageError: If the option lacks its price or a figure that the criterion needs, or the amount is in another
@@ -71,6 +73,8 @@ def steps_from(  # noqa: PLR0917 - where it begins, and who tells
     Search(able, scores, len(able), predictor, progress).settle(able)
     relative = scores.relative_to([*settled, *able]) if scores.need_all else scores.relative_to(able, [scores.best])
     as_is, sign = relative.score(able[0]), 1 if relative.higher_is_better else -1
+    if not math.isfinite(as_is):
+        return None
     found = []
     for attempt in able[1:]:
         option, score = attempt.option, relative.score(attempt)

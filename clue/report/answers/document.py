@@ -57,7 +57,10 @@ def _step(step: Step) -> Document:
 
 
 def _break_even(each: BreakEven) -> Document:
-    return {**asdict(each), "cheaper_below": each.cheaper_below, "is_within_reach": each.is_within_reach}
+    found = asdict(each)
+    if not each.is_limited:
+        del found["covered"]
+    return {**found, "cheaper_below": each.cheaper_below, "is_within_reach": each.is_within_reach}
 
 
 def _money(money: Money | None) -> Document | None:

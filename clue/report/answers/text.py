@@ -55,7 +55,17 @@ def cheapest_sentences(cheapest: Cheapest) -> list[str]:
 
 
 def break_even_sentence(each: BreakEven) -> str:
-    """State the utilisation from which owning is cheaper than renting."""
+    """State the utilisation from which owning is cheaper than renting, and up to which reserved nodes suffice."""
+    if not each.is_limited:
+        return _crossing(each)
+    share = format_share(each.covered, 1)
+    return (
+        f"{_crossing(each)} Where runs keep {each.own} busy for more than {share} of its life, the reserved nodes of "
+        f"{each.cloud} cannot do all of them."
+    )
+
+
+def _crossing(each: BreakEven) -> str:
     if each.utilisation is None:
         return f"{each.cheaper_below} is cheaper than {_other(each)} however much it is used."
     share = format_share(each.utilisation, 1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Option, Workload, rank_options
-from clue.purchase.costs import Cloud, Costs, Electricity, Number, Part, Per
+from clue.purchase.costs import Cloud, Costs, Electricity, Number, Part, Per, Tariff
 from clue.purchase.questions.answers import BreakEven
 from clue.purchase.questions.break_even import crossing
 from clue.report.answers.text import break_even_sentence
@@ -104,6 +105,36 @@ def test_what_lies_out_of_reach_is_said() -> None:
         "own and cloud cost the same, 1,014 EUR, where runs keep own busy for 3.2% of its life; cloud is cheaper "
         "below, which is always: it can be busy for 2.8% at most."
     )
+
+
+def test_reserved_nodes_do_no_more_runs_than_they_can() -> None:
+    """A run takes 6 s on two own nodes, for 1,000, and 12 s on one reserved node, at 8 cents an hour for a year.
+
+    That is 700.80, less than 1,000 at any use, but the reserved node is busy all year when the own ones are for half.
+    """
+    reserved = Costs(cloud=Cloud(0.08 / HOUR, Tariff.RESERVED))
+    options = (
+        Option("own", machine(2), Money(1000, "EUR"), costs=Costs()),
+        Option("cloud", machine(1), Money(0, "EUR"), costs=reserved),
+    )
+    jobs = (workload(ranks=(1, 2)),)
+    asked = scenario(*options, workloads=jobs, criterion=Criterion.TOTAL_COST, service_life=YEAR)
+    (found,) = rank_options(asked, ReplayPredictor(traces)).answers.break_even
+    assert (found.cloud_fixed, found.covered) == pytest.approx((700.8, 0.5))
+    assert found.is_limited
+    assert break_even_sentence(found) == (
+        "cloud is cheaper than own however much it is used. Where runs keep own busy for more than 50.0% of its life, "
+        "the reserved nodes of cloud cannot do all of them."
+    )
+
+
+def test_nodes_that_do_all_runs_are_not_limited() -> None:
+    """Reserved nodes that are twice as fast do all runs of the own one; of nodes billed by use more are rented."""
+    (found,) = answers(OWN, Costs(cloud=Cloud(0.08 / HOUR, Tariff.RESERVED)))
+    assert found.covered == pytest.approx(2.0)
+    assert not found.is_limited
+    (found,) = answers(OWN, rented())
+    assert found.covered == math.inf
 
 
 def test_without_a_cloud_there_is_nothing_to_ask() -> None:

@@ -15,6 +15,7 @@ from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Ranking, Scenario, rank_options
 from clue.purchase.costs import Costs, Licence, Number, Part, Per
 from clue.purchase.questions.answers import Steps
+from clue.purchase.queue.mix import JobClass, Mix
 from clue.report.answers.document import answer_rows
 from clue.report.answers.text import steps_sentence
 from clue.report.ranking.text import format_score
@@ -183,6 +184,20 @@ def test_what_no_licence_covers_has_no_steps() -> None:
     assert [(each.option, each.position) for each in ranking.entries] == [("one", 1), ("two", 2), ("four", None)]
     assert ranking.answers.steps is None
     assert ranking.warnings[-1] == "the best use of more money is left out: four has no score"
+
+
+@pytest.mark.parametrize("criterion", [Criterion.WAITING, Criterion.SLOWDOWN])
+def test_a_queue_that_grows_without_bound_has_no_steps(criterion: Criterion) -> None:
+    """A job every 5 s takes 6 s on two nodes and 3 s on four: no gain over an endless wait is finite."""
+    jobs = Mix((JobClass("job", "job", 0.2),), jobs=200, replications=2)
+    asked = scenario(
+        option("two", 2, 100), option("four", 4, 150),
+        criterion=criterion, queue=jobs, next_amount=Money(60, "EUR"), next_from="two",
+    )  # fmt: skip
+    ranking = rank_options(asked, ReplayPredictor(traces))
+    assert [(each.option, each.position) for each in ranking.entries] == [("four", 1), ("two", None)]
+    assert ranking.answers.steps is None
+    assert ranking.warnings[-1] == "the best use of more money is left out: two has no score"
 
 
 @pytest.mark.parametrize("start", ["", "2 × host plain 1 GB, slow"])

@@ -124,6 +124,20 @@ def test_nobody_may_be_able_to() -> None:
     )
 
 
+def test_the_nearest_is_the_one_whose_load_is_least_of_what_it_can_do() -> None:
+    """Two jobs of three nodes every 5 s. One at a time runs on five nodes: 4 s · 0.4 / s · 3 / 5 = 0.96 of 0.6.
+
+    On three faster nodes it takes 3.6 s: 1.44 of 1. So the five nodes lack more, although their load is lower.
+    """
+    busy = replace(JOBS, classes=(JobClass("job", "job", 0.4, ranks={3: 1.0}),), jobs=200, replications=2)
+    options = option("five", 5, 500), option("three", 3, 300, performance_factor=0.9)
+    told = ranked(scenario(*options, workloads=(workload(ranks=(3,)),), queue=busy, criterion=Criterion.WAITING))
+    assert told.warnings[0] == (
+        "load must be below what the policy lets nodes do: none of the options meets it; the nearest is three with "
+        "1.44 of 1: the queue grows without bound"
+    )
+
+
 def test_limits_of_queues() -> None:
     """A limit on the mean wait, or a time limit of a job class below the run time, excludes an option."""
     found = entries(criterion=Criterion.POINTS, limits=Limits(waiting=2.0))
@@ -135,6 +149,18 @@ def test_limits_of_queues() -> None:
     short = replace(JOBS, classes=(replace(JOBS.classes[0], limit=5.0),))
     found = entries(criterion=Criterion.POINTS, queue=short)
     assert found["two"].reason == "job class job: a job must end within its time limit of 5 s, got 6 s"
+
+
+def test_a_deadline_is_of_a_run_and_a_time_limit_of_a_job() -> None:
+    """Two instances in turn on one node take 12 s each: within a deadline of 15 s. The job takes 24 s: over 20 s."""
+    both = workload(ranks=(1,), instances=2, deadline=15.0)
+    jobs = replace(JOBS, classes=(JobClass("job", "job", 0.01),), jobs=200, replications=2)
+    (entry,) = ranked(scenario(option("one", 1, 100), workloads=(both,), queue=jobs)).entries
+    assert entry.position == 1 and entry.queue is not None
+    assert entry.queue.takes[0][0].run == pytest.approx(24.0)
+    short = replace(jobs, classes=(replace(jobs.classes[0], limit=20.0),))
+    (entry,) = ranked(scenario(option("one", 1, 100), workloads=(both,), queue=short)).entries
+    assert entry.reason == "job class job: a job must end within its time limit of 20 s, got 24 s"
 
 
 def test_what_a_queue_leaves_out_is_said() -> None:
