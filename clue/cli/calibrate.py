@@ -61,7 +61,6 @@ from clue.trace.computer import processor_name, usable_processors
 from clue.units import Quantity, count_of, parse_quantity
 
 
-
 def run(arguments: argparse.Namespace) -> int:
     """Calibrate one subject and write the result."""
     return _SUBJECTS[arguments.subject](arguments)
