@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from clue.result import Unmodelled
 from clue.trace import Op, Trace
@@ -22,7 +21,7 @@ class CallProfile:
     Attributes:
         call: Its name in MPI.
         count: How often it was made, over all ranks.
-        nbytes: Bytes that ranks send in it, summed over ranks (:func:`sent`).
+        nbytes: Bytes that ranks send in it, summed over ranks (:attr:`clue.trace.Trace.sent`).
         seconds: Wall time inside it when recorded, summed over ranks.
         left_out: The calls among them that the simulator leaves out, if any.
     """
@@ -97,7 +96,7 @@ def profile_calls(trace: Trace) -> tuple[CallProfile, ...]:
     call = ops.call[trace.first_rows()]
     made, kinds = ops.op != Op.COMPUTE, len(trace.head.calls)
     count = np.bincount(call[ops.are_first() & made], minlength=kinds)
-    nbytes = np.bincount(call[made], weights=sent(trace)[made], minlength=kinds)
+    nbytes = np.bincount(call[made], weights=trace.sent[made], minlength=kinds)
     seconds = np.bincount(call[made], weights=ops.took[made], minlength=kinds) * 1e-9
     left_out = {name: Unmodelled(name, *extent) for name, extent in trace.left_out().items()}
     profiles = [
@@ -117,7 +116,7 @@ def profile_sites(trace: Trace) -> tuple[SiteProfile, ...]:
     for key in np.unique(ops.site[calls].astype(np.int64) * kinds + ops.call[calls]).tolist():
         names.setdefault(key // kinds, []).append(trace.head.calls[key % kinds])
     count = np.bincount(ops.site[calls], minlength=len(sites))
-    nbytes = np.bincount(ops.site[made], weights=sent(trace)[made], minlength=len(sites))
+    nbytes = np.bincount(ops.site[made], weights=trace.sent[made], minlength=len(sites))
     compute, seconds = (
         np.bincount(ops.site, weights=each, minlength=len(sites)) * 1e-9 for each in (ops.cpu, ops.took)
     )
@@ -128,27 +127,6 @@ def profile_sites(trace: Trace) -> tuple[SiteProfile, ...]:
         for i in np.unique(ops.site).tolist()
     ]
     return tuple(sorted(profiles, key=lambda each: (-each.compute - each.seconds, each.number)))
-
-
-def sent(trace: Trace) -> npt.NDArray[np.float64]:
-    """Return the bytes that the rank of each op passes to it to be sent, shape (ops,): its message, or its send buffer.
-
-    All collectives have one meaning, whatever an op states (:mod:`clue.trace.ops`): of a broadcast only the root sends,
-    an all-to-all sends a block to each rank of the communicator, a reduce-scatter the blocks of all ranks. What the
-    root of a scatter sends counts at the ranks that receive it, because only their ops state it; the sum over ranks is
-    the same. Receives, waits, packing and sleeping send nothing.
-    """
-    ops, found = trace.ops, trace.payload.astype(np.float64)
-    peers = [each.group if each.remote is None else each.remote for each in trace.head.communicators]
-    to_each = ops.are(Op.ALLTOALL, Op.REDUCE_SCATTER)
-    found[to_each] *= np.array([len(group) for group in peers], np.int64)[ops.comm[to_each]]
-    broadcast = np.flatnonzero(ops.are(Op.BCAST))
-    pairs = ops.comm[broadcast].astype(np.int64) * trace.ranks + ops.peer[broadcast]
-    named, which = np.unique(pairs, return_inverse=True)
-    roots = np.array([peers[pair // trace.ranks][pair % trace.ranks] for pair in named.tolist()], np.int64)
-    found[broadcast[trace.row_ranks[broadcast] != roots[which]]] = 0
-    found[ops.are(Op.PACK)] = 0
-    return found
 
 
 def profile_regions(trace: Trace) -> tuple[RegionProfile, ...]:

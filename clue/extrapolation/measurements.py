@@ -1,4 +1,4 @@
-"""Measurements of recordings for users who fit their own models: CPU time, calls and bytes by place."""
+"""Measurements of recordings for users who fit their own models: CPU time, calls and bytes sent by place."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from clue.extrapolation.family import Family
 from clue.formats.extrap import Measurement
-from clue.trace import Trace
+from clue.trace import Op, Trace
 from clue.trace.sites import Site
 from clue.uncertainty.recordings import normalised_bursts
 
-#: Metrics, each the mean over ranks: CPU seconds of bursts before calls, calls, bytes handed to calls.
+#: Metrics, each the mean over ranks: CPU seconds of bursts before calls, calls, and the bytes that ranks send in these.
 TIME, CALLS, BYTES = "time", "calls", "bytes"
 _ROOT = "main"
 
@@ -33,7 +33,8 @@ def measurements_of(family: Family) -> Iterator[Measurement]:
 def _totals(trace: Trace, bursts: npt.NDArray[np.int64]) -> dict[tuple[str, str], float]:
     """Return a trace's totals by call path and metric, each divided by the number of ranks; its bursts are in ns."""
     ops = trace.ops
-    metrics = {TIME: bursts * 1e-9, CALLS: ops.are_first(), BYTES: trace.payload}
+    made = ops.are_first() & ~ops.are(Op.COMPUTE)
+    metrics = {TIME: bursts * 1e-9, CALLS: made, BYTES: trace.sent}
     found: dict[tuple[str, str], float] = {}
     paths = [_path(site) for site in trace.head.sites]
     for metric, values in metrics.items():

@@ -307,8 +307,10 @@ class _Flattening:
         return (Wait(requests),) if requests else ()
 
     def poll(self, row: Row) -> Sequence[Step]:
-        """Test, if the request is known."""
-        return (Poll(row.peer, self._channels.tag(row.context, row.tag)),) if row.peer >= 0 and row.tag >= 0 else ()
+        """Test, if the request is known; a receive that was cancelled is left out."""
+        if row.peer < 0 or row.tag < 0 or row.flags & _CANCELLED:
+            return ()
+        return (Poll(row.peer, self._channels.tag(row.context, row.tag)),)
 
     def collective(self, row: Row) -> Sequence[Step]:
         """Keep or lower a collective."""

@@ -145,6 +145,27 @@ class Trace:
         nbytes[neighbours] = sums[begin + 1 + 2 * out] - sums[begin + 1 + out]
         return nbytes
 
+    @property
+    def sent(self) -> npt.NDArray[np.float64]:
+        """Bytes that the rank of each op passes to it to be sent, shape (ops,): its message, or its send buffer.
+
+        All collectives have one meaning, whatever an op states (:mod:`clue.trace.ops`): of a broadcast only the root
+        sends, an all-to-all sends a block to each rank of the communicator, a reduce-scatter the blocks of all ranks.
+        What the root of a scatter sends counts at the ranks that receive it, because only their ops state it; the sum
+        over ranks is the same. Receives, waits, packing and sleeping send nothing.
+        """
+        ops, found = self.ops, self.payload.astype(np.float64)
+        peers = [each.group if each.remote is None else each.remote for each in self.head.communicators]
+        to_each = ops.are(Op.ALLTOALL, Op.REDUCE_SCATTER)
+        found[to_each] *= np.array([len(group) for group in peers], np.int64)[ops.comm[to_each]]
+        broadcast = np.flatnonzero(ops.are(Op.BCAST))
+        pairs = ops.comm[broadcast].astype(np.int64) * self.ranks + ops.peer[broadcast]
+        named, which = np.unique(pairs, return_inverse=True)
+        roots = np.array([peers[pair // self.ranks][pair % self.ranks] for pair in named.tolist()], np.int64)
+        found[broadcast[self.row_ranks[broadcast] != roots[which]]] = 0
+        found[ops.are(Op.PACK)] = 0
+        return found
+
     def left_out(self) -> dict[str, tuple[int, float]]:
         """Return, by name, the number and the wall seconds of the calls that the simulator leaves out.
 

@@ -94,6 +94,17 @@ def test_messages_along_bits_are_told_as_one_call(tmp_path: Path, capsys: pytest
     assert sum(each["ops"] for each in (*loop["body"], barrier)) == len(agreeing(8).ops)
 
 
+def test_numbers_that_wrap_are_told_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rank 0 sends 8, 16 and 24 B to ranks 1, 2 and 3 in turn: by hand, the first of them are 8 B and rank 1."""
+    built = TraceBuilder(4, "turns.py")
+    for i in range(12):
+        built[0].send(1 + i % 3, 8 + 8 * (i % 3))
+        built[1 + i % 3].recv(0)
+    assert main(["inspect", str(built.build().save(tmp_path / "turns.clue")), "--loops"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "12 × (i from 0) Send 8 B + (8 B·i) mod 24 B to 1 + (i) mod 3 0 12 0 s" in lines
+
+
 @pytest.mark.parametrize(("requests", "told"), [((0,), "1 request"), ((0, 1), "2 requests")])
 def test_one_request_is_told_in_the_singular(
     requests: tuple[int, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

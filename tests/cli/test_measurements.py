@@ -64,6 +64,23 @@ def test_bytes_in_lists_count() -> None:
     assert [each["value"] for each in lines if (each["callpath"], each["metric"]) == ("main", "bytes")] == [[48]]
 
 
+def test_calls_and_bytes_are_those_that_clue_inspect_shows() -> None:
+    """By hand: each of 4 ranks makes 2 calls between 3 bursts and sends 4 blocks of 8 B; one sends 100 B: 57 B a rank."""
+    built = TraceBuilder(4, "all.py")
+    for own in built:
+        own.at(SITE)
+        own.compute(1e-3, "solve")
+        own.compute(1e-3)
+        own.collective(Op.ALLTOALL, 8)
+        own.collective(Op.BCAST, 100, root=2)
+        own.compute(1e-3)
+    built.build().save("all-8-4.clue")
+    lines = converted("all-{size}-{ranks}.clue")
+    found = {line["metric"]: line["value"] for line in lines if line["callpath"] == "main"}
+    assert found["calls"] == [2]
+    assert found["bytes"] == [57]
+
+
 def test_run_times_of_a_table() -> None:
     """Runs of one case form one line, whether they share a row or not; program and machine are the call path."""
     Path("t.csv").write_text(

@@ -139,6 +139,19 @@ def test_what_is_left_out_is_told() -> None:
     )
 
 
+def test_cancelled_receives_test_no_other_request() -> None:
+    """A receive that was cancelled is left out, also if another one of its name is open or none is."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 8, tag=7)
+    request = trace[1].irecv(0, tag=7)
+    trace[1].add(Op.POLL, peer=0, tag=7, flags=Flag.CANCELLED)
+    trace[1].wait(request)
+    trace[1].add(Op.POLL, peer=0, tag=7, flags=Flag.CANCELLED)
+    lines, remarks = written(trace)
+    assert lines[1][1:-1] == ["1 irecv 0 7 8", "1 wait 0 1 7"]
+    assert remarks == ("2 receives were cancelled and are left out",)
+
+
 def test_receives_that_do_not_tell_what_they_matched_are_told() -> None:
     """They are left out, and do not count among those that name what was matched."""
     trace = TraceBuilder(2)

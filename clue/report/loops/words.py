@@ -162,9 +162,9 @@ def _peer(node: Node) -> str:
     return _said(node.numbers["peer"], _rank) if relative is None else _said(relative, _distance)
 
 
-def _communicator(profile: LoopsProfile, number: int, sign: str = "") -> str:
+def _communicator(profile: LoopsProfile, number: int, sign: str | None = None) -> str:
     known = profile.loops.trace.head.communicators
-    return f"{sign}{number}" if sign or number >= len(known) else f"{known[number].name} {number}"
+    return str(number) if sign is not None or number >= len(known) else f"{known[number].name} {number}"
 
 
 def _times(node: Node, depth: int) -> str:
@@ -213,13 +213,19 @@ def _told(expression: Expression, show: _Show) -> str:
         return _listed(expression, show)
     factors = [*zip(expression.steps, _ITERATIONS, strict=False), (expression.per_rank, "rank")]
     terms = [_term(step, name, show) for step, name in factors if step]
-    told = " ".join([show(expression.base), *terms])
+    if expression.modulus:
+        return _wrapped(expression, terms, show)
     if terms and not expression.base and show is not _distance:
-        told = " ".join(terms).removeprefix("+ ")
-    if not expression.modulus:
-        return told
-    end = f" + {show(expression.least)}" if expression.least > 0 else ""
-    return f"({told}) mod {show(expression.modulus, '')}{end}"
+        return " ".join(terms).removeprefix("+ ")
+    return " ".join([show(expression.base), *terms])
+
+
+def _wrapped(expression: Affine, terms: Sequence[str], show: _Show) -> str:
+    """Return a number that wraps as its least value plus a remainder."""
+    above = expression.base - expression.least
+    inside = " ".join([*([show(above, "")] if above else []), *terms]).removeprefix("+ ")
+    remainder = f"({inside}) mod {show(expression.modulus, '')}"
+    return f"{show(expression.least)} + {remainder}" if expression.least or show is _distance else remainder
 
 
 def _term(step: int, name: str, show: _Show) -> str:

@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from clue.analysis.trace import sent
 from clue.kernel import Program
 from clue.report.shared.call_sites import labels
 from clue.result import Activity, Calls, Result
@@ -75,7 +74,7 @@ class Call:
         site: Index of its call site; 0 if unknown.
         dests: Ranks of the program that it sends to.
         sources: Ranks of the program that it receives from, or probes for messages from.
-        sent: Bytes that it sends or packs; for a collective call as in :func:`clue.analysis.trace.sent`.
+        sent: Bytes that it sends or packs; for a collective call as in :attr:`clue.trace.Trace.sent`.
         received: Bytes of the messages whose receives it posts.
         root: Rank of the program that is the root of a collective call, or ``None``.
         members: Number of ranks that take part in a collective call, or 0.
@@ -290,7 +289,7 @@ def _calls(trace: Trace, program: Program, rows: _Rows, result: Result) -> Itera
 
 def _sent(trace: Trace) -> Integers:
     """Return the bytes that each op sends or packs."""
-    return np.where(trace.ops.op == Op.PACK, trace.ops.nbytes, sent(trace)).astype(np.int64)
+    return np.where(trace.ops.op == Op.PACK, trace.ops.nbytes, trace.sent).astype(np.int64)
 
 
 def _received(program: Program, result: Result) -> dict[int, int]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def trace_document(trace: Trace) -> Document:
     """Describe a trace: program, computer, calls, regions, communicators and ranks, as recorded.
 
-    The key ``nbytes`` of a call is what ranks send in it, summed over ranks (:func:`clue.analysis.trace.sent`).
+    The key ``nbytes`` of a call is what ranks send in it, summed over ranks (:attr:`clue.trace.Trace.sent`).
     """
     from clue.analysis.trace import (  # noqa: PLC0415 - numpy
         profile_calls,
