@@ -30,14 +30,16 @@ class Series:
 
     Attributes:
         name: The machine.
-        points: Pairs of processors and a figure, by rising number of processors: makespans in seconds for a speed-up,
+        points: Pairs of a number of processors and a figure, by rising number: makespans in seconds for a speed-up,
             flop/s for a performance.
         costs: The parts of the makespans, by point, if they are known.
+        over: What the numbers count: processors, or ranks where several may share a processor.
     """
 
     name: str
     points: tuple[tuple[int, float], ...]
     costs: tuple[Cost, ...] = ()
+    over: str = "processor"
 
 
 def scaling_of(ranking: Ranking) -> dict[str, list[Series]]:
@@ -57,7 +59,7 @@ def scaling_of(ranking: Ranking) -> dict[str, list[Series]]:
                 points = tuple((each.ranks, _turn(each)) for each in outcomes)
                 costs = tuple(cost for each in outcomes if (cost := _cost(each)) is not None)
                 known = costs if len(costs) == len(points) else ()
-                found.setdefault(workload, []).append(Series(entry.option, points, known))
+                found.setdefault(workload, []).append(Series(entry.option, points, known, "rank"))
     return found
 
 

@@ -14,7 +14,7 @@ from clue.machine import Machine
 from clue.predict.application import PLACEHOLDER
 from clue.report.machine.document import machine_document
 from clue.report.machine.text import machine_text
-from clue.report.scenario.document import scenario_document
+from clue.report.scenario.document import scenario_document, sources_document
 from clue.report.scenario.text import scenario_text
 from clue.report.trace.document import sites_document, trace_document
 from clue.report.trace.text import sites_text, trace_text
@@ -74,7 +74,12 @@ def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) ->
     path = (program.trace or "").replace(PLACEHOLDER, str(config.ranks))
     trace = Trace.open(path) if path and exists(Path(path)) else None
     if arguments.json:
-        named = {"script": str(program.script or ""), "arguments": list(program.arguments), "trace": path}
+        named: dict[str, object] = {
+            "script": str(program.script or ""),
+            "arguments": list(program.arguments),
+            "trace": path,
+            **sources_document(program),
+        }
         document: dict[str, object] = {"simulation": config.name, "program": named, "ranks": config.ranks}
         if trace is not None:
             document |= {"ranks": trace.ranks, "trace": trace_document(trace)}

@@ -232,11 +232,11 @@ class _OfProgram(_Question):
 def description_of(machine: Machine) -> str:
     """Return a fingerprint of a machine's description: of its figures, without names and prices.
 
-    Numbers of nodes are left out unless a topology depends on them.
+    Numbers of nodes are left out unless a topology depends on them; so are the parts that figures of nodes come from.
     """
 
     def figures(node: NodeType) -> NodeType:
-        return replace(node, price=None, source="")
+        return replace(node, price=None, source="", sockets=None)
 
     times = (0.0, *(at for at, _ in machine.changes))
     states = [

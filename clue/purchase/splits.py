@@ -9,6 +9,7 @@ put every rank on the same node only the first is kept.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -108,12 +109,15 @@ def _split(workload: Workload, machine: Machine, ranks: int, needs: Sequence[flo
         fits = bisect_left(range(1, most), True, key=lambda n: bool(fault(n)))
     if fits == 0:
         return Misfit(ranks, fault(1))
+    # Ranks share a processor only where a node has fewer processors than ranks.
+    ranks_on = Counter(places[: fits * ranks])
+    busy = sum(min(number, machine.nodes[node].processors) for node, number in ranks_on.items())
     return Split(
         side_by_side=fits,
         ranks=ranks,
         turns=1 if workload.instances is None else -(-workload.instances // fits),
         placement=Placement(places[: fits * ranks]),
-        idle=max(0, machine.processors - -(-fits * ranks // layout.ranks_per_processor)),
+        idle=machine.processors - busy,
         layout=layout,
     )
 

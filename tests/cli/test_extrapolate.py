@@ -218,6 +218,8 @@ def test_a_configuration_is_simulated_by_a_trace_that_is_made(capsys: pytest.Cap
     _, out, _ = run(capsys, "simulate", "true.yaml", "--json")
     assert json.loads(out)["makespan"] == document["makespan"]
     assert "extrapolated" in run(capsys, "inspect", "run.yaml")[1]
+    named = json.loads(run(capsys, "inspect", "run.yaml", "--json")[1])["program"]
+    assert (named["extrapolate"]["size"], named["repeats"], named["model"]) == (40, [], None)
 
 
 def test_a_comparison_is_ranked_by_traces_that_are_made(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from clue.config import load_machine
 from clue.errors import ModelError, UsageError
 from clue.kernel import Candidate
 from clue.machine import Machine, Placement
+from clue.machine.parts import Processor, Sockets
 from clue.models import Run, Use, fit_cluster
 from clue.models.model import Model
 from clue.models.parts import Part, ProgramModel, Repeated, Runs
@@ -247,9 +248,11 @@ def test_a_composed_model_holds_for_its_machine_alone() -> None:
 
 
 def test_a_machine_that_was_described_otherwise() -> None:
-    """A changed figure of nodes or network causes a warning; price, source and number of nodes do not."""
+    """A changed figure of nodes or network causes a warning; price, source, parts and number of nodes do not."""
     one = cluster("slow", "slow")
     more = replace(one, nodes=one.nodes * 2, price=Money(1.0, "EUR"), source="elsewhere")
+    parts = Sockets(Processor("part", "a processor", "by hand", "2026-11-02", price=Money(900.0, "EUR")))
+    more = more.map(lambda node: replace(node, sockets=parts))
     assert not rank_options(by_parts(800, [more]), modelling(lambda _: composed(one), Formula())).warnings
     slower = one.map(lambda node: node.slower(1.5))
     ranking = rank_options(by_parts(800, [slower]), modelling(lambda _: composed(one), Formula()))

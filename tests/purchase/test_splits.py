@@ -16,6 +16,7 @@ NETWORK = Network(LINK, LOCAL_LINK)
 QUAD, DUAL = NodeType("quad", processors=4), NodeType("dual", processors=2)
 TWO = Machine("two", (QUAD, QUAD), NETWORK)
 MIXED = Machine("mixed", (QUAD, DUAL), NETWORK)
+DUALS = Machine("duals", (DUAL, DUAL), NETWORK)
 
 
 def places(of: Workload, on: Machine) -> dict[str, tuple[int, ...]]:
@@ -38,6 +39,20 @@ def places(of: Workload, on: Machine) -> dict[str, tuple[int, ...]]:
 def test_who_sits_where(layout: Layout, nodes: tuple[int, ...]) -> None:
     """Four ranks on two nodes of four processors each."""
     assert places(workload(ranks=(4,), layouts=(layout,)), TWO) == {str(layout): nodes}
+
+
+@pytest.mark.parametrize(
+    ("order", "ranks", "idle"), [("block", 2, 2), ("block", 4, 2), ("block", 6, 0), ("cyclic", 2, 2), ("cyclic", 4, 0)]
+)
+def test_ranks_share_a_processor_only_where_a_node_has_too_few(order: str, ranks: int, idle: int) -> None:
+    """Two nodes of two processors take 8 ranks; the j-th rank of a node is on its processor j mod 2.
+
+    By blocks, the first node has up to 4 ranks; in turn, 4 ranks have 4 processors.
+    """
+    shared = workload(ranks=(ranks,), layouts=(Layout(order, ranks_per_processor=2),))
+    (found,) = allowed_splits(shared, DUALS, [[0.0] * ranks])
+    assert isinstance(found, Split)
+    assert (found.side_by_side, found.idle) == (1, idle)
 
 
 def test_a_layout_is_told_in_words() -> None:

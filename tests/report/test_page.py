@@ -16,7 +16,7 @@ import pytest
 
 from clue.explain import RankingExplanation
 from clue.explain.ranking import FirstPlace, RankingSensitivity
-from clue.predict.application import Application
+from clue.predict.application import Application, Extrapolated, Modelled
 from clue.predict.prediction import Prediction
 from clue.purchase import Component, Criterion, Option, Ranking, Scenario, Workload
 from clue.purchase.costs import Sheet as CostSheet
@@ -75,6 +75,19 @@ def sampled() -> Ranking:
         for each in ranking().entries
     )
     return replace(ranking(), entries=entries, sampling=Sampling(200))
+
+
+def test_programs_by_a_model_are_told_with_their_size() -> None:
+    """Two sizes of one model are two programs, as are two sizes of an extrapolated one."""
+    applications = (
+        Application(modelled=Modelled("hpl.yaml", 9600.0)),
+        Application(extrapolated=Extrapolated("cg-{size}-{ranks}.clue", 20000)),
+    )
+    work = tuple(Workload(str(i), (Component("solve", each),)) for i, each in enumerate(applications))
+    found = content_of(ranking(), replace(scenario(), workloads=work), "clue", "clue 0.1").section("workloads")
+    assert isinstance(found, Sheet)
+    told = ["hpl.yaml at size 9600", "cg-{size}-{ranks}.clue, extrapolated to size 20000"]
+    assert [row[1].text for row in found.rows] == told
 
 
 def test_infinite_figures_sort_as_none() -> None:

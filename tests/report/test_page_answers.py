@@ -144,7 +144,10 @@ def test_own_or_rented() -> None:
 
 
 def test_what_reserved_nodes_can_do_is_said_where_it_is_less() -> None:
-    """The own option can be busy for 90 %: reserved nodes for 40 % are not enough, those for 95 % are."""
+    """The own option can be busy for 90 %: reserved nodes for 40 % are not enough, those for 95 % are.
+
+    The table has a column for it if any pair is limited so.
+    """
     for covered, said in ((0.4, True), (0.95, False)):
         found = asked(break_even=(replace(CROSSING, covered=covered),))
         (document,) = answers_document(found)["break_even"]
@@ -153,6 +156,11 @@ def test_what_reserved_nodes_can_do_is_said_where_it_is_less() -> None:
         assert isinstance(chart, Picture)
         told = "busy for more than 40.0% of its life, the reserved nodes of Fine cannot do all of them."
         assert chart.caption.endswith(told) == said
+        (row,) = answer_rows(found)[1]
+        assert row["reserved nodes suffice up to"] == (covered if said else None)
+        assert [each[6:] for each in rows(section(found, "break-even"))] == [("40.0%",) if said else ()]
+    both = asked(break_even=(CROSSING, replace(NEVER, covered=0.4)))
+    assert [each[6:] for each in rows(section(both, "break-even"))] == [("–",), ("40.0%",)]
 
 
 def test_waiting_over_load_is_in_a_table() -> None:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from clue.units import Money
 
 Document = dict[str, Any]
-_COLUMNS = ("question", "option", "beside", "what", "amount", "currency", "figure", "unit", "gain", "gain per unit")
+_COLUMNS = (
+    *("question", "option", "beside", "what", "amount", "currency", "figure", "unit", "gain", "gain per unit"),
+    "reserved nodes suffice up to",
+)
 
 
 def answers_document(ranking: Ranking) -> Document:
@@ -116,4 +119,5 @@ def _rows(ranking: Ranking) -> Iterator[Document]:
             else f"{pair.cheaper_below} is always cheaper",
             "figure": pair.utilisation,
             "unit": "share of the service life",
+            "reserved nodes suffice up to": pair.covered if pair.is_limited else None,
         }

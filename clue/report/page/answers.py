@@ -108,6 +108,8 @@ def _own_or_rented(found: Sequence[BreakEven]) -> Iterator[Section]:
     currency = found[0].currency
     columns = [("own", False), ("rented", False), ("equal where runs keep the own one busy for", True),
                ("cheaper below", False), (f"cost there ({currency})", True), ("it can be busy for", True)]  # fmt: skip
+    limited = any(each.is_limited for each in found)
+    columns += [("reserved nodes suffice up to", True)] if limited else []
     rows = [
         (
             Cell(each.own),
@@ -116,11 +118,16 @@ def _own_or_rented(found: Sequence[BreakEven]) -> Iterator[Section]:
             Cell(each.cheaper_below if each.utilisation is not None else f"{each.cheaper_below}, always"),
             Cell(NONE) if each.utilisation is None else _amount(each.own_fixed + each.utilisation * each.own_busy),
             Cell(format_share(each.capacity, 1), each.capacity),
+            *([_covered(each)] if limited else []),
         )
         for each in found
     ]
     caption = "" if crossing else break_even_sentence(found[0])
     yield parts.sheet("break-even", "Own or rented", columns, rows, caption)
+
+
+def _covered(each: BreakEven) -> Cell:
+    return Cell(format_share(each.covered, 1), each.covered) if each.is_limited else Cell(NONE)
 
 
 def _amount(figure: float) -> Cell:

@@ -26,7 +26,7 @@ from clue.report.shared.printable import printable
 from clue.report.shared.scale import time_scale
 from clue.report.shared.table import NONE
 from clue.result import Result
-from clue.units import Money, format_number, format_share, format_time
+from clue.units import Money, format_exact, format_number, format_share, format_time
 
 if TYPE_CHECKING:
     from clue.explain import RankingExplanation
@@ -449,6 +449,8 @@ def _deadline(seconds: float) -> Cell:
 
 
 def _program(component: Component) -> str:
-    application, made = component.application, component.application.extrapolated
+    application = component.application
     told = " ".join((application.name, *application.arguments))
-    return told if made is None else f"{told}, extrapolated to size {made.size}"
+    if application.extrapolated is not None:
+        return f"{told}, extrapolated to size {application.extrapolated.size}"
+    return told if application.modelled is None else f"{told} at size {format_exact(application.modelled.size)}"

@@ -1,7 +1,7 @@
-"""How a program scales: speed-up and performance over processors, one line per machine.
+"""How a program scales: speed-up and performance over processors or ranks, one line per machine.
 
 Points above the ideal line are explained in words below the title: an ideal is relative to one machine and to the
-recording on its fewest processors.
+recording on its fewest processors or ranks.
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ from clue.units import format_time
 #: Largest number of lines with a colour of their own, of names for a line that stands for several, of notes.
 _MOST_LINES, _NAMED, _NOTES = len(style.SERIES), 2, 3
 _WIDTH, _HEIGHT, _WORDS = 8.6, 5.8, 7.3
-_DASHED = "dashed: ideal, n times as fast on n times as many processors"
+_DASHED = "dashed: ideal, n times as fast on n times as many {over}s"
 _PARTS = ("compute", "communicate", "wait")
 
 
 def fastest(series: Sequence[Series]) -> str:
     """State where the program takes the least time."""
-    time, processors, name = min((time, n, each.name) for each in series for n, time in each.points)
-    return f"fastest on {name}, {processors} processor{'s' * (processors != 1)} ({format_time(time)})"
+    time, number, name, over = min((time, n, each.name, each.over) for each in series for n, time in each.points)
+    return f"fastest on {name}, {number} {over}{'s' * (number != 1)} ({format_time(time)})"
 
 
 def draw_speedup(series: Sequence[Series], title: str) -> Figure:
     """Draw speed-up from makespans, each machine relative to itself, so that all have one ideal line."""
     fewest = {each.points[0][0] for each in series}
+    over = series[0].over
     base = (
-        "1 is the speed of each on one processor"
+        f"1 is the speed of each on one {over}"
         if fewest == {1}
-        else "each is compared with itself on the fewest processors tried, taken as that many times as fast as one"
+        else f"each is compared with itself on the fewest {over}s tried, taken as that many times as fast as one"
     )
     most = max(processors for each in series for processors, _ in each.points)
     lines = [speedups(each) for each in series]
@@ -55,7 +56,7 @@ def draw_common_speedup(series: Sequence[Series], title: str) -> Figure:
     start = slowest_start(series)
     fewest, longest = start.points[0]
     lines = [[(n, ratio(fewest * longest, makespan)) for n, makespan in each.points] for each in series]
-    count = "one processor" if fewest == 1 else f"{fewest} processors, taken as {fewest} times as fast as one"
+    count = f"one {start.over}" if fewest == 1 else f"{fewest} {start.over}s, taken as {fewest} times as fast as one"
     base = f"{fewest} is the speed of {start.name} on {count}{_about_instances(series)}"
     drawn, axes = _start(title, base, [each for each in series if each.points[0][0] == fewest])
     for line, colour in _draw_lines(axes, series, lines):
@@ -80,14 +81,14 @@ def _above_ideal(series: Series) -> Iterator[str]:
         *others, last = (f"{speeds[i][0]:,}" for i in above)
         on = f"{', '.join(others)} and {last}" if others else last
         best = max(above, key=lambda i: speeds[i][1] / speeds[i][0])
-        yield f"{series.name} is better than ideal on {on} processors: {_reason(series, best)}"
+        yield f"{series.name} is better than ideal on {on} {series.over}s: {_reason(series, best)}"
 
 
 def _reason(series: Series, at: int) -> str:
     """State which part of the time of all ranks is shorter than on the fewest processors."""
     processors, fewest = series.points[at][0], series.points[0][0]
     if not series.costs:
-        return f"compared with {fewest} processor{'s' * (fewest > 1)}; each number of ranks has its own recording"
+        return f"compared with {fewest} {series.over}{'s' * (fewest > 1)}; each number of ranks has its own recording"
     first, then = series.costs[0], series.costs[at]
     saved = [before - after for before, after in zip(first.parts, then.parts, strict=True)]
     most = int(np.argmax(saved))
@@ -129,10 +130,11 @@ def draw_performance(series: Sequence[Series], title: str) -> Figure:
 def _start(title: str, base: str, series: Sequence[Series]) -> tuple[Figure, Axes]:
     """Return a figure for speed-ups whose title states what they are relative to, and why some are above the ideal."""
     notes = _few([note for each in series for note in _above_ideal(each)])
-    words = "\n".join(fit(line, _WORDS, lines=3, size=style.TICK, prose=True) for line in (base, _DASHED, *notes))
+    dashed = _DASHED.format(over=series[0].over)
+    words = "\n".join(fit(line, _WORDS, lines=3, size=style.TICK, prose=True) for line in (base, dashed, *notes))
     drawn = style.figure(_WIDTH, _HEIGHT + 0.17 * words.count("\n"), title)
     axes = drawn.add_subplot()
-    style.finish_axes(axes, "processors", "speed-up", grid="both")
+    style.finish_axes(axes, f"{series[0].over}s", "speed-up", grid="both")
     axes.set_title(words, fontsize=style.TICK, loc="left", color=style.INK)
     return drawn, axes
 

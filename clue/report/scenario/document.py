@@ -10,6 +10,7 @@ from clue.report.shared.document import Document, fields, money, plain
 from clue.units import MONTH
 
 if TYPE_CHECKING:
+    from clue.predict.application import Application
     from clue.purchase import Component, Scenario
 
 
@@ -64,12 +65,22 @@ def _application(component: Component) -> Document:
         "inputs": [str(file) for file in application.inputs],
         "environment": list(application.environment),
         "trace": application.trace,
-        "extrapolate": None
-        if application.extrapolated is None
-        else {
-            "traces": application.extrapolated.pattern,
-            "size": application.extrapolated.size,
-            "distributions": list(application.extrapolated.distributions),
-        },
+        **sources_document(application),
         "share": component.share,
+    }
+
+
+def sources_document(application: Application) -> Document:
+    """Describe from what an application is predicted beside a trace: further recordings, smaller ones, or a model."""
+    extrapolated, modelled = application.extrapolated, application.modelled
+    return {
+        "repeats": list(application.repeats),
+        "extrapolate": None
+        if extrapolated is None
+        else {
+            "traces": extrapolated.pattern,
+            "size": extrapolated.size,
+            "distributions": list(extrapolated.distributions),
+        },
+        "model": None if modelled is None else fields(modelled, "path", "size"),
     }

@@ -13,7 +13,7 @@ from clue.predict.prediction import Prediction
 from clue.purchase import WorkloadOutcome
 from clue.report.ranking.breakdown import added_parts, draw_breakdown, mean_parts, split_panels
 from clue.report.ranking.plot import plot_ranking
-from clue.report.ranking.scaling import draw_common_speedup, draw_performance, draw_speedup
+from clue.report.ranking.scaling import draw_common_speedup, draw_performance, draw_speedup, fastest
 from clue.report.ranking.scores import draw_ranking, ordered, score_parts
 from clue.uncertainty import Sampling, Spread
 from clue.units import Money
@@ -115,6 +115,19 @@ def test_speedups_are_those_of_the_fastest_placements() -> None:
     measured = replace(fine, tried=(by_skeleton(ran(1, 8.0)), by_skeleton(ran(2, 3.0))))
     (series,) = scaling_of(replace(ranking(), entries=(measured,)))["solver"]
     assert (series.points, series.costs) == (((1, 8.0), (2, 3.0)), ())
+
+
+def test_speedups_of_a_ranking_are_over_ranks() -> None:
+    """4 ranks may be two on each of two processors: the picture and its title say ranks, not processors."""
+    ran = replace(workload("solver", None), ranks=2, makespan=6.0, turns=1)
+    tried = (ran, replace(ran, ranks=4, makespan=5.0))
+    (series,) = scaling_of(replace(ranking(), entries=(replace(ranking().entries[1], tried=tried),)))["solver"]
+    assert fastest([series]) == "fastest on Fine, 4 ranks (5 s)"
+    (axes,) = draw_common_speedup([series], "").axes
+    assert axes.get_xlabel() == "ranks"
+    told = " ".join(axes.get_title(loc="left").split())
+    assert told.startswith("2 is the speed of Fine on 2 ranks, taken as 2 times as fast as one")
+    assert told.endswith("dashed: ideal, n times as fast on n times as many ranks")
 
 
 def test_speedup_has_an_ideal_line_and_one_per_machine() -> None:
