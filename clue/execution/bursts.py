@@ -97,7 +97,7 @@ class Replayed:
         if not index:
             self._steps[rank] = _Steps(self.trace, rank)
         steps = self._steps[rank]
-        burst = steps.take(call.op)
+        burst = steps.take(call.op, call.payload if call.op == Op.COMPUTE else "")
         if burst is None:
             if steps.op == _END:
                 got = f"{index} for rank {rank}, which makes more"
@@ -117,46 +117,60 @@ class Replayed:
 class _Steps:
     """The ops of a rank in a trace that a live run has, too, one after the other.
 
-    Attributes:
-        op: The next one, or ``END``.
+    Whether some nanoseconds outside regions, or between two of them, are a burst of their own may differ between a
+    trace and a run, so bursts that end regions are matched by their regions.
     """
 
     def __init__(self, trace: Trace, rank: int) -> None:
-        self._rows = _rows(trace, rank) if rank < trace.ranks else iter(())
-        self._burst: int | None = None
-        self._advance()
+        self._rows = list(_rows(trace, rank)) if rank < trace.ranks else []
+        self._at = 0
 
-    def _advance(self) -> None:
-        self.op, self._burst = next(self._rows, (_END, None))
+    @property
+    def op(self) -> int:
+        """The next one, or ``END``."""
+        return self._rows[self._at][0] if self._at < len(self._rows) else _END
 
-    def take(self, op: int) -> int | None:
-        """Return the burst before a call, ns; ``None`` if the trace has another one here."""
-        alike = _ALIKE.get(op, (op,))
-        if op in _LIVE_ONLY and self.op not in alike:
-            return 0
-        total = 0
-        while self.op in _RECORDED_ONLY and self.op not in alike and self._burst is not None:
-            total += self._burst
-            self._advance()
-        burst = self._burst
-        if burst is None or self.op not in alike:
+    def take(self, op: int, region: str) -> int | None:
+        """Return the burst before a call, ns; ``None`` if the trace has another one here.
+
+        Args:
+            op: The call.
+            region: Region of a burst that ends it; ``""`` outside any, and of other calls.
+        """
+        rows, end = self._rows, self._at
+        if op not in _LIVE_ONLY or region:
+            while end < len(rows) and rows[end][0] in _RECORDED_ONLY and not self._is(end, op, region):
+                end += 1
+        if not self._is(end, op, region):
+            if op in _LIVE_ONLY:
+                return 0
+            self._at = end
             return None
-        self._advance()
-        return total + burst
+        taken = rows[self._at : end + 1]
+        self._at = end + 1
+        return sum(burst for _, _, burst in taken)
+
+    def _is(self, at: int, op: int, region: str) -> bool:
+        """Tell whether a row is a call."""
+        if at == len(self._rows):
+            return False
+        row, of, _ = self._rows[at]
+        return row in _ALIKE.get(op, (op,)) and (op != Op.COMPUTE or of == region)
 
 
-def _rows(trace: Trace, rank: int) -> Iterator[tuple[int, int]]:
-    """Yield the ops of a rank that a live run has, too, each with the bursts before it since the last one, ns.
+def _rows(trace: Trace, rank: int) -> Iterator[tuple[int, str, int]]:
+    """Yield the ops of a rank that a live run has, too, each with its region and the bursts since the last one, ns.
 
     A live run leaves to the real library: calls that cost nothing, null partners, collectives of a rank alone, and
     waits for these only.
     """
     ops, alone = trace.rank(rank), [len(each.group) == 1 and each.remote is None for each in trace.head.communicators]
     bursts = trace.bursts[slice(*trace.head.offsets[rank : rank + 2])]
-    columns = (ops.op, ops.flags, ops.peer, ops.comm, ops.request, ops.extra, ops.count, bursts)
+    columns = (ops.op, ops.region, ops.flags, ops.peer, ops.comm, ops.request, ops.extra, ops.count, bursts)
     left_out: set[int] = set()
     total = 0
-    for op, flags, peer, comm, request, extra, count, burst in zip(*(each.tolist() for each in columns), strict=True):
+    lists = [each.tolist() for each in columns]
+    for op, region, flags, peer, comm, request, extra, count, burst in zip(*lists, strict=True):
         total += burst
         made = _CANCELLED.get(op, op) if flags & Flag.CANCELLED else op
         waited = ops.extras[extra : extra + count].tolist() if count else [request]
@@ -168,9 +182,9 @@ def _rows(trace: Trace, rank: int) -> Iterator[tuple[int, int]]:
         ):
             left_out.add(request)
             continue
-        yield made, total
+        yield made, trace.head.regions[region], total
         total = 0
-    yield _END, total
+    yield _END, "", total
 
 
 MEASURED = Measured()

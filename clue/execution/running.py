@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from clue.caveats import About, Caveat, note_of_recording
-from clue.execution.bursts import MEASURED, Bursts
+from clue.execution.bursts import MEASURED, Bursts, Replayed
 from clue.execution.core_speed import CoreSpeed
 from clue.execution.processes import Processes, one_core
 from clue.execution.ranks import Ranks
 from clue.execution.room import available_memory
 from clue.execution.watchdog import Tell
-from clue.kernel import HostSpeed
+from clue.kernel import HostSpeed, describe
 from clue.kernel.live import execute
 from clue.kernel.model.cold import starts_cold
 from clue.machine import ColdStart, Machine, Placement
@@ -96,7 +96,7 @@ def run(
                 name=program_name(command),
                 spawn=begun.spawn,
                 burst=None if bursts is MEASURED else bursts.burst,
-                rate=None if bursts.rate is None else HostSpeed(bursts.rate),
+                rate=_host_speed(bursts),
                 timeline=timeline,
                 traffic=traffic,
                 record=record,
@@ -110,6 +110,13 @@ def run(
         notes += [speed.note] * bool(speed.note)
     warned = replace(result, warnings=(*result.warnings, *warnings))
     return _with_notes(LiveRun(warned, trace), program_name(command), notes)
+
+
+def _host_speed(bursts: Bursts) -> HostSpeed | Mapping[str, HostSpeed] | None:
+    """Return the speed of the computer whose bursts these are, in every region or by region, where it is known."""
+    if isinstance(bursts, Replayed):
+        return describe(bursts.trace).host_speeds
+    return None if bursts.rate is None else HostSpeed(bursts.rate)
 
 
 def _with_notes(done: LiveRun, program: str, notes: Sequence[str]) -> LiveRun:

@@ -28,7 +28,7 @@ MRECV          request; flag NONBLOCKING: a wait ends it            (source, tag
 POLL           none                                                 None, once time has passed: the program looks at
                                                                     memory that others may change, so that loops end
 PACK, LOCAL    nbytes                                               None (told)
-COMPUTE        only a burst, to end a region                        None (told)
+COMPUTE        payload = name of its region: a burst alone          None (told)
 OTHER          payload = the call's name: costs nothing, reported   None (told)
 collectives    context, peer = root, nbytes, tag and flags as in a  see below; nonblocking: None (told), and the wait
                trace, entries, payload; nonblocking: request        returns the answer described below

@@ -84,3 +84,17 @@ def test_bursts_before_ops_that_live_runs_do_not_have_count_for_the_next() -> No
     replayed = Replayed(trace.build())
     ops = (Op.SEND, Op.IRECV, LiveOp.END)
     assert [replayed.burst(0, i, said(5, op)) for i, op in enumerate(ops)] == [5 * 10**9, 10**9, 10**9]
+
+
+def test_bursts_that_end_regions_are_taken_by_region() -> None:
+    """A trace has 1 s in a, 2 s in b, 0.25 s outside and 4 s in a.
+
+    A run has bursts outside before a and b, which take no time, and none before the last a, which takes 4.25 s.
+    """
+    trace = TraceBuilder(1, program="prog.py")
+    for seconds, region in ((1.0, "a"), (2.0, "b"), (0.25, ""), (4.0, "a")):
+        trace[0].compute(seconds, region)
+    replayed = Replayed(trace.build())
+    calls = [Call(int(Op.COMPUTE), 5, payload=region) for region in ("", "a", "", "b", "a")]
+    taken = [replayed.burst(0, i, call) for i, call in enumerate([*calls, said(5, LiveOp.END)])]
+    assert taken == [0, 1_000_000_000, 0, 2_000_000_000, 4_250_000_000, 0]

@@ -54,6 +54,32 @@ def test_background_load_that_comes_during_the_run(live: Live) -> None:
     assert found == pytest.approx([1.0, 3.0, 5.0])
 
 
+WORK = """\
+from mpi4py import MPI
+from virtual_layer import region
+sum(range(200_000))
+with region("work", flops=1e9):
+    begin = MPI.Wtime()
+    sum(range(200_000))
+print(f"{MPI.Wtime() - begin:.6f}", flush=True)
+"""
+
+
+@pytest.mark.parametrize("recorded", [(), DECLARED], ids=["measured", "declared"])
+def test_bursts_of_a_trace_go_by_speeds_as_in_its_replay(live: Live, recorded: tuple[str, ...]) -> None:
+    """The work of a region in a trace, 1e9 flop, takes 0.5 s at 2 Gflop/s, whatever it took when recorded.
+
+    With declared work, the trace has no burst outside the region; the run that takes its bursts has one before it.
+    """
+    (live.folder / "four.yaml").write_text(NODES + "node_types: {host: {processors: 1, speed: {work: 2 Gflop/s}}}\n")
+    trace = str(live.folder / "work.clue")
+    first = live(WORK, *recorded, "--record", trace, ranks=1)
+    assert first.status == 0, first.err
+    ended = live(WORK, "--bursts", trace, ranks=1)
+    assert ended.status == 0, ended.err
+    assert float(ended.out.splitlines()[0]) == pytest.approx(0.5)
+
+
 UNEVEN = """\
 name: uneven
 nodes: [{count: 1, type: master}, {count: 1, type: fast}, {count: 1, type: slow}]

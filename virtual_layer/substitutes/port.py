@@ -78,7 +78,9 @@ class Port:
         self._lines: dict[tuple[int, int], int] = {}
         self._floor = 0
         self._regions: dict[str, int] = {"": 0}
-        self._nested: list[int] = []
+        #: Name of the present region, and names of those around it.
+        self._name = ""
+        self._nested: list[str] = []
 
     def begin(self, channel: Channel, rank: int, rate: float | None) -> None:
         """Become the port of a rank."""
@@ -158,8 +160,8 @@ class Port:
             self._end_burst()
             if name not in self._regions:
                 self._regions[name] = self.ask(_REGION, payload=name)
-            self._nested.append(self.region)
-            self.region = self._regions[name]
+            self._nested.append(self._name)
+            self._name, self.region = name, self._regions[name]
 
     def leave_region(self, flops: float) -> None:
         """End the present region; ``flops`` are its operations, if the program declares them."""
@@ -169,7 +171,8 @@ class Port:
             self._end_burst()
             if flops:
                 self._queue.append((_WORK, 0, self.region, -1, 0, 0, round(flops), -1, 0, (), None, -1))
-            self.region = self._nested.pop() if self._nested else 0
+            self._name = self._nested.pop() if self._nested else ""
+            self.region = self._regions[self._name]
 
     def __enter__(self) -> None:
         self.open()
@@ -179,7 +182,7 @@ class Port:
 
     def _end_burst(self) -> None:
         if self._burst:
-            self.tell(_COMPUTE)
+            self.tell(_COMPUTE, payload=self._name)
 
     # -- ops ----------------------------------------------------------------------------------------------
 
