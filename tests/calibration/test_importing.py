@@ -287,7 +287,7 @@ def test_a_table_without_rows_does_not_take_those_of_the_next() -> None:
     failed = OSU_LATENCY.rsplit("0  ", 1)[0]
     found = read_benchmark("\n".join((failed, OSU_BW)), "job.out")
     assert (one_way(found), gaps(found)) == ({}, {1: 0.5, 1000: 1.0})
-    failed = IMB.split("            0         1000         1.50")[0]
+    failed = IMB.split("            0         1000         1.50", maxsplit=1)[0]
     found = read_benchmark("\n".join((failed, IMB_SHARED)), "imb.txt")
     assert (one_way(found), gaps(found)) == ({}, {0: 1.0, 1000: 1.0})
 

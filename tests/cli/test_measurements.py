@@ -65,7 +65,7 @@ def test_bytes_in_lists_count() -> None:
 
 
 def test_calls_and_bytes_are_those_that_clue_inspect_shows() -> None:
-    """By hand: each of 4 ranks makes 2 calls between 3 bursts and sends 4 blocks of 8 B; one sends 100 B: 57 B a rank."""
+    """By hand: each of 4 ranks makes 2 calls between 3 bursts and sends 4 blocks of 8 B; one sends 100 B: 57 B each."""
     built = TraceBuilder(4, "all.py")
     for own in built:
         own.at(SITE)
