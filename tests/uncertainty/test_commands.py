@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from pathlib import Path
 
 import pytest
@@ -90,7 +89,9 @@ def test_without_noise_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_repeats_beside_the_trace_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     """``clue record`` writes repeats beside a trace: without ``repeats:`` a warning names them, with it none does."""
-    shutil.copytree("pingpong.clue", "pingpong.3.clue")
+    again = ping_pong()
+    again.ops.cpu[0] += 10**8
+    again.save("pingpong.3.clue")
     warned = "pingpong.3.clue beside the trace: not used, name them under repeats:"
     _, out, _ = run(capsys, "simulate", "run.yaml", "--json", "--samples", "5")
     assert any(warned in each for each in json.loads(out)["warnings"])

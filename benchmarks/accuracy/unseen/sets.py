@@ -29,6 +29,7 @@ TABLES = {
     "ninth": "ninth_set.csv",
     "tenth": "tenth_set.csv",
     "eleventh": "eleventh_set.csv",
+    "twelfth": "unseen.csv",
 }
 #: Columns of the model, each with the column of sums of latency and size / bandwidth from the same computation.
 _SUMS = {"user": "user_baseline", "calibrated": "calibrated_baseline", "hindsight": "baseline"}
