@@ -174,8 +174,10 @@ def ranges_of(routine: Routine, given: Mapping[str, tuple[int, int]]) -> tuple[t
     """Return the range of each size, in the order of the parameters.
 
     Raises:
-        UsageError: If a name is unknown, or the end of a range is not above its start.
+        UsageError: If there are more than eight sizes, a name is unknown, or the end of a range is not above its start.
     """
+    if len(routine.parameters) > len(_PRIMES):
+        raise UsageError(f"{routine.name}: sizes must be at most {len(_PRIMES)}, got {len(routine.parameters)}")
     for name, (low, high) in given.items():
         if name not in routine.parameters:
             raise UsageError(f"{routine.name}: sizes must be {', '.join(routine.parameters)}, got {name}")

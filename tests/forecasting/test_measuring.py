@@ -199,6 +199,13 @@ def test_ranges_that_are_none(given: dict[str, tuple[int, int]], said: str) -> N
         ranges_of(Routine("dgemm", ("m", "n", "k"), ""), given)
 
 
+def test_a_routine_has_at_most_eight_sizes() -> None:
+    """Eight sizes get their default ranges; nine are refused before anything is measured."""
+    assert len(ranges_of(Routine("f", tuple("abcdefgh"), ""), {})) == 8
+    with pytest.raises(UsageError, match="f: sizes must be at most 8, got 9"):
+        ranges_of(Routine("f", tuple("abcdefghi"), ""), {})
+
+
 def test_sizes_to_measure_first() -> None:
     """The first sizes are the corners and the middle on a logarithmic scale, smallest first."""
     assert first([(10, 1000)]) == [(10,), (100,), (1000,)]
