@@ -7,12 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from glob import escape
-from itertools import count
 from pathlib import Path
 
 from clue.errors import UsageError
-from clue.files import exists
-from clue.recording.repeated import numbered
+from clue.recording.repeated import numbered, repeats_beside
 
 SIZE, RANKS, REPEAT = "{size}", "{ranks}", "{repeat}"
 _NEEDED = (SIZE, RANKS)
@@ -70,13 +68,7 @@ class Pattern:
     def _repeats(self, size: int, ranks: int, named: Mapping[int, Path]) -> tuple[Path, ...]:
         if REPEAT in self.text:
             return tuple(named[repeat] for repeat in sorted(named))
-        further: list[Path] = []
-        for repeat in count(2):
-            path = self.path(size, ranks, repeat)
-            if not exists(path):
-                return (*named.values(), *further)
-            further.append(path)
-        raise AssertionError("unreachable")
+        return (*named.values(), *repeats_beside(self.path(size, ranks)))
 
     def _matches(self) -> Iterator[tuple[Path, int, int, int]]:
         path = Path(self.text)

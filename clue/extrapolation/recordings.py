@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 
 from clue.errors import RecordError, UsageError
@@ -256,10 +256,7 @@ def save_recordings(traces: Sequence[Trace], place: Callable[[int], Path]) -> No
     saved = [first, *(each for each in traces if each.path != first.path)]
     for repeat, trace in enumerate(saved, 1):
         trace.save(place(repeat))
-    for repeat in count(len(saved) + 1):
-        earlier = place(repeat)
-        if not exists(earlier):
-            return
+    for earlier in takewhile(exists, map(place, count(len(saved) + 1))):
         check_place(earlier)
         remove(earlier)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,6 @@ from clue.units import count_of
 
 #: Time of a program, seconds, below which it is recorded several times by default; number of these recordings.
 SHORT, OFTEN = 60.0, 3
-#: Largest number of recordings of one run that are looked for beside a trace.
-_MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +129,12 @@ def numbered(target: Path, number: int) -> Path:
 
 
 def repeats_beside(trace: Path) -> list[Path]:
-    """Return the existing repeats of a recording: those of ``x.clue`` are ``x.2.clue``, ``x.3.clue``, ….
+    """Return the existing repeats of a recording: those of ``x.clue`` are ``x.2.clue``, ``x.3.clue``, …, without gaps.
 
     Args:
         trace: Path of the recording.
     """
-    return [path for number in range(2, _MOST + 1) if exists(path := numbered(trace, number))]
+    return list(takewhile(exists, (numbered(trace, number) for number in count(2))))
 
 
 def disturbed(trace: Trace) -> tuple[float, float]:

@@ -91,11 +91,11 @@ def test_repeats_beside_the_trace_are_named(capsys: pytest.CaptureFixture[str]) 
     """``clue record`` writes repeats beside a trace: without ``repeats:`` a warning names them, with it none does."""
     again = ping_pong()
     again.ops.cpu[0] += 10**8
-    again.save("pingpong.3.clue")
-    warned = "pingpong.3.clue beside the trace: not used, name them under repeats:"
+    again.save("pingpong.2.clue")
+    warned = "pingpong.2.clue beside the trace: not used, name them under repeats:"
     _, out, _ = run(capsys, "simulate", "run.yaml", "--json", "--samples", "5")
     assert any(warned in each for each in json.loads(out)["warnings"])
-    Path("run.yaml").write_text("program: {trace: pingpong.clue, repeats: [pingpong.3.clue]}\nmachine: pair.yaml\n")
+    Path("run.yaml").write_text("program: {trace: pingpong.clue, repeats: [pingpong.2.clue]}\nmachine: pair.yaml\n")
     _, out, _ = run(capsys, "simulate", "run.yaml", "--json", "--samples", "5")
     assert not any(warned in each for each in json.loads(out)["warnings"])
 
