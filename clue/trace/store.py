@@ -32,7 +32,7 @@ from clue.files import drafts
 from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import Head
 from clue.trace.meaning import check_head, check_rows
-from clue.trace.ops import Op
+from clue.trace.ops import PROC_NULL, ROOTED, Op
 from clue.trace.pieces import ENTRIES
 from clue.trace.place import HEAD, check_place
 from clue.trace.reading import read_trace
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     import pandas
 
 _NO_READINGS = np.zeros((0, ENTRIES), np.int64)
+#: Ops with a tag; for collectives the column has the size of an element.
+_TAGGED = (Op.SEND, Op.ISEND, Op.RECV, Op.IRECV, Op.POLL, Op.PROBE, Op.MPROBE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,13 +186,15 @@ class Trace:
         """Return a pandas data frame with one row per op, all ranks one after the other.
 
         Columns: rank; op and call, by name; burst (s), the computation before the call, as it is replayed; took (s),
-        the time inside the call, as it was recorded; communicator, peer and tag, as in the program (-1: no partner);
-        bytes; region and site, by name.
+        the time inside the call, as it was recorded; communicator, peer (partner or root) and tag, as in the program
+        (-1: none, -2: not known); bytes that the rank sends, as ``clue inspect`` counts them (:attr:`sent`); region and
+        site, by name.
 
         Raises:
             UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
         """
         head, ops = self.head, self.ops
+        tagged = ops.are(*_TAGGED)
         return data_frame(
             {
                 "rank": self.row_ranks,
@@ -199,9 +203,9 @@ class Trace:
                 "burst (s)": self.bursts * 1e-9,
                 "took (s)": ops.took * 1e-9,
                 "communicator": _named([each.name for each in head.communicators], ops.comm),
-                "peer": np.array(ops.peer),
-                "tag": np.array(ops.tag),
-                "bytes": self.payload,
+                "peer": np.where(tagged | ops.are(*ROOTED, Op.SPAWN), ops.peer, PROC_NULL),
+                "tag": np.where(tagged, ops.tag, -1),
+                "bytes": self.sent.astype(np.int64),
                 "region": _named(head.regions, ops.region),
                 "site": _named([each.name for each in head.sites], ops.site),
             }
@@ -222,7 +226,7 @@ class Trace:
             ("processor", head.processor),
             ("MPI", " ".join(head.mpi.split())[:100]),
         )
-        firsts = ops.call[ops.are_first()]
+        firsts = ops.call[ops.are_first() & (ops.op != Op.COMPUTE)]
         counts = np.bincount(firsts, minlength=len(head.calls))
         seconds = np.bincount(ops.call, ops.took, len(head.calls)) * 1e-9
         rows = [

@@ -20,6 +20,7 @@ from clue.extrapolation.making import LocalSize
 from clue.predict.application import Application
 from clue.purchase import Component, Option, Scenario, Workload
 from clue.steady.simulate import Part, Steady
+from clue.trace import Op, TraceBuilder
 from clue.units import Money
 from tests.report.cases import BUDGET, by_makespan, machine, many_ranks, ranking, result, trace
 
@@ -149,6 +150,16 @@ def test_a_trace_shows_its_calls() -> None:
     assert text.index("Win.Put|1|500 ms|") < text.index("Sendrecv|2|12 ms|")
 
 
+def test_bursts_of_a_trace_are_no_calls() -> None:
+    """A burst after the only call, at the end of the program, is not listed among the calls."""
+    built = TraceBuilder(1)
+    built[0].collective(Op.BARRIER)
+    built[0].compute(1.0)
+    text = Reader(built.build()._repr_html_()).text
+    assert "|Barrier|1|" in text
+    assert "|Compute|" not in text
+
+
 @given(st.lists(st.lists(st.one_of(st.none(), st.text(), st.integers()), min_size=2, max_size=2)), st.text())
 def test_any_table_is_well_formed(rows: list[list[object]], title: str) -> None:
     """Any table gives well-formed HTML of the expected elements."""
@@ -198,6 +209,33 @@ def test_a_trace_as_a_data_frame() -> None:
     assert list(first) == [0, "SEND", "Send", 1, 1000, "solve"]
     assert frame["burst (s)"][0] == 1.5
     assert frame.groupby("rank").size().tolist() == [len(trace().rank(rank)) for rank in range(3)]
+
+
+def test_bytes_of_a_data_frame_are_those_that_ranks_send() -> None:
+    """On 4 ranks, an Alltoall of blocks of 8 B sends 32 B, as the Alltoallv of these blocks; only a root broadcasts."""
+    pytest.importorskip("pandas")
+    built = TraceBuilder(4)
+    for rank in built:
+        rank.collective(Op.ALLTOALL, 8)
+        rank.collective(Op.ALLTOALLV, extras=(8, 8, 8, 8))
+        rank.collective(Op.BCAST, 100, root=1, element=8)
+    frame = built.build().to_pandas()
+    assert frame["bytes"].tolist() == [32, 32, 0, 32, 32, 100, 32, 32, 0, 32, 32, 0]
+
+
+def test_ops_of_a_data_frame_have_no_partner_or_tag_where_there_is_none() -> None:
+    """A broadcast has a root, but no tag; a reduction of numbers of 8 B, a wait and a burst have neither."""
+    pytest.importorskip("pandas")
+    built = TraceBuilder(2)
+    for rank in built:
+        rank.collective(Op.BCAST, 100, root=1, element=8)
+        rank.collective(Op.ALLREDUCE, 8, element=8)
+    built[0].wait(built[0].isend(1, 5, tag=7))
+    built[0].compute(1.0)
+    built[1].recv(0, tag=7)
+    frame = built.build().to_pandas()
+    assert frame["peer"].tolist() == [1, -1, 1, -1, -1, 1, -1, 0]
+    assert frame["tag"].tolist() == [-1, -1, 7, -1, -1, -1, -1, 7]
 
 
 def test_without_pandas_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
