@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         "library": arguments.collectives,
     }
     if origin is not None:
-        _write(_trace(source, origin, options), target, to, options)
+        _write(_trace(source, origin, to, options), target, to, options)
     else:
         read = _machine if to.kind is Kind.MACHINE else _measurements
         _write(read(arguments.source), target, to, options)
@@ -60,9 +60,10 @@ def _refuse_idle(arguments: argparse.Namespace, origin: Format | None, to: Forma
             refuse(arguments, [option], rule + " or ".join(written), got)
 
 
-def _trace(source: Path, form: Format, options: dict[str, object]) -> Trace:
+def _trace(source: Path, form: Format, to: Format, options: dict[str, object]) -> Trace:
     converted = form.read(source, **options)
-    say(converted.remarks, prefix="note: ")
+    # Other formats cannot hold the notes of a trace, among which are the remarks on reading it.
+    say(converted.remarks if to is OWN else converted.trace.head.notes, prefix="note: ")
     return converted.trace
 
 
@@ -88,8 +89,6 @@ def _write(subject: object, target: Path, form: Format, options: dict[str, objec
         subject.save(target)
         say([f"wrote {target}"])
         return
-    if isinstance(subject, Trace):
-        say(subject.head.notes, prefix="note: ")  # which these forms cannot hold
     written = form.write(subject, target.name, **options)
     say(written.remarks, prefix="note: ")
     say(written.hints, prefix="note: ")

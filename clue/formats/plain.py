@@ -172,6 +172,12 @@ def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
             ops.op == Op.MPROBE,
         ),
         (
+            "Test or probe that found nothing does not tell of what; it is|"
+            "Tests or probes that found nothing do not tell of what; they are",
+            "left out",
+            (ops.op == Op.POLL) & ((ops.peer < 0) | (ops.tag < 0)) & (ops.flags & _CANCELLED == 0),
+        ),
+        (
             "constructor of a communicator is written as an allreduce of 8 B|"
             "constructors of communicators are written as an allreduce of 8 B each",
             "",
@@ -307,7 +313,7 @@ class _Flattening:
         return (Wait(requests),) if requests else ()
 
     def poll(self, row: Row) -> Sequence[Step]:
-        """Test, if the request is known; a receive that was cancelled is left out."""
+        """Test, if the request is known; other tests, and receives that were cancelled, are left out."""
         if row.peer < 0 or row.tag < 0 or row.flags & _CANCELLED:
             return ()
         return (Poll(row.peer, self._channels.tag(row.context, row.tag)),)

@@ -217,6 +217,16 @@ def test_one_file_beside_a_list_is_named(capsys: pytest.CaptureFixture[str]) -> 
     assert told.splitlines()[-1] == "wrote alone.ti and alone.ti.0"
 
 
+@pytest.mark.parametrize("target", ["x.clue", "x.goal"])
+def test_remarks_on_reading_are_told_once(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are among the notes of the trace, which are told, too, where the target cannot hold them."""
+    Path("t.ti").write_text("actions\n")
+    Path("actions").write_text("0 sleep 1\n0 compute 5\n")
+    status, _, told = run(capsys, "t.ti", target)
+    assert status == 0
+    assert told.splitlines().count("note: 1 sleep is taken as computation") == 1
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_trace_is_inspected_in_any_form(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever its format, the trace has the same ops on the same ranks."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from clue.errors import UsageError
+from clue.formats.goal_writing import write_goal
 from clue.formats.remarks import Converted
 from clue.formats.ti_reading import read_ti
 from clue.formats.ti_writing import write_ti
@@ -150,6 +151,19 @@ def test_cancelled_receives_test_no_other_request() -> None:
     lines, remarks = written(trace)
     assert lines[1][1:-1] == ["1 irecv 0 7 8", "1 wait 0 1 7"]
     assert remarks == ("2 receives were cancelled and are left out",)
+
+
+def test_tests_that_do_not_tell_of_what_are_told() -> None:
+    """A Test of requests that found nothing, as it is recorded, names no partner; a schedule leaves it out, too."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 8, tag=7)
+    request = trace[1].irecv(0, tag=7)
+    trace[1].add(Op.POLL, peer=ANY)
+    trace[1].wait(request)
+    lines, remarks = written(trace)
+    assert lines[1][1:-1] == ["1 irecv 0 7 8", "1 wait 0 1 7"]
+    assert remarks == ("1 Test or probe that found nothing does not tell of what; it is left out",)
+    assert write_goal(trace.build(), "x").remarks == remarks
 
 
 def test_receives_that_do_not_tell_what_they_matched_are_told() -> None:
