@@ -319,6 +319,8 @@ def _curve_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
                 "speed at the nearer end is used; state more points, or measure other sizes (clue forecast benchmark)",
                 {"region": region, "low": low, "high": high},
                 {"burst": f"{host.burst:.3g}"},
+                size=host.burst,
+                least=host.burst < curve.domain[0],
             )
 
 

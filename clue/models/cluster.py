@@ -183,7 +183,8 @@ class ClusterModel:
         kinds: Models of each kind.
         footprint: Memory of a process, by which models are chosen, if binning is used.
         adjusted: Kind whose number of processes selects the adjustment; ``""`` if nothing is adjusted.
-        adjustments: Adjustments by number of processes of that kind, applied to the whole time.
+        adjustments: Adjustments by number of processes of that kind, applied to the whole time, also where that kind
+            is used alone.
     """
 
     kinds: Mapping[str, tuple[Bin, ...]]

@@ -71,13 +71,18 @@ class Application:
     place: str = field(default="", compare=False, repr=False)
 
     @property
-    def name(self) -> str:
-        """Its name: its script, its model, or the pattern of its traces."""
+    def file(self) -> Path:
+        """Its script, its model, or the pattern of its traces."""
         if self.script is not None:
-            return self.script.name
+            return self.script
         if self.modelled is not None:
-            return Path(self.modelled.path).name
-        return Path(self.trace or (self.extrapolated.pattern if self.extrapolated else "")).name
+            return Path(self.modelled.path)
+        return Path(self.trace or (self.extrapolated.pattern if self.extrapolated else ""))
+
+    @property
+    def name(self) -> str:
+        """Its name: that of its file."""
+        return self.file.name
 
     def files(self, ranks: Iterable[int], machines: Iterable[str] = ()) -> Iterator[Path]:
         """Yield the paths of its files at some numbers of ranks on some machines, by their names."""
@@ -87,6 +92,20 @@ class Application:
             yield from (Path(self.modelled.path.replace(MACHINE, name)) for name in machines)
         named = [*map(str, self.inputs), *self.repeats, *([] if self.trace is None else [self.trace])]
         yield from (Path(name.replace(PLACEHOLDER, str(each))) for each in ranks for name in named)
+
+
+def names_apart(applications: Iterable[Application]) -> dict[Path, str]:
+    """Return a name of each application's file: its own, with as many folders as tell it from others of that name."""
+    files = {each.file: None for each in applications}
+
+    def apart(file: Path) -> str:
+        alike = [each.parts for each in files if each.name == file.name and each != file]
+        words = 1
+        while any(each[-words:] == file.parts[-words:] for each in alike):
+            words += 1
+        return "/".join(file.parts[-words:])
+
+    return {each: apart(each) for each in files}
 
 
 #: An application at a number of ranks.

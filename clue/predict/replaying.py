@@ -26,7 +26,7 @@ from clue.kernel import (
     simulate,
     with_bursts,
 )
-from clue.predict.application import PLACEHOLDER, Application, Key
+from clue.predict.application import PLACEHOLDER, Application, Key, names_apart
 from clue.predict.beside import predict_beside
 from clue.predict.executors import PROCESSES, Pool
 from clue.predict.prediction import Prediction, Task, prediction_of
@@ -220,13 +220,18 @@ class ReplayPredictor(Predictor):
             TraceError: If a trace is unusable.
         """
         new = [key for key in wanted if key not in self._recorded]
+        names = names_apart(application for application, _ in (*self._recorded, *new))
         for i, (key, application) in enumerate(zip(new, self._recorder(new), strict=True)):
             progress(f"reading {wanted[key]}", i, len(new))
             trace, noise = recording(application, key[1], self._traces)
             program = compile_program(trace)
             sample = sample_of(trace) if self._sampled else None
+            # Draws belong to programs by name, so traces of one name in several folders get names that differ.
+            apart = names[key[0].file].replace(PLACEHOLDER, str(key[1]))
+            name = apart if PurePath(apart).name == program.name else program.name
             # A split is tried only where the memory suffices, so its replay need not check that.
-            self._recorded[key] = Recorded(replace(program, memory=()), program.memory, noise, sample, Origin.of(trace))
+            replayed = replace(program, name=name, memory=())
+            self._recorded[key] = Recorded(replayed, program.memory, noise, sample, Origin.of(trace))
         for application in dict.fromkeys(application for application, _ in new if application.trace is not None):
             self._compare_origins(application)
         if new:

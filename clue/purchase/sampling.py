@@ -28,11 +28,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from clue.predict.application import Application, names_apart
 from clue.predict.prediction import Task
 from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
 from clue.purchase.attempts import Attempt, Cell, Choice, Run
 from clue.purchase.prices import at_best, drawn, is_uncertain
+from clue.purchase.scenario import Workload
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import TAIL, ModelError, Sample, Sampling, Spread
@@ -91,6 +93,7 @@ class RankingSampler:
         predictor: Predicts applications in samples.
         sampling: The sampling.
         progress: Called with the progress.
+        workloads: The workloads of the comparison.
         error: The model error.
     """
 
@@ -102,6 +105,7 @@ class RankingSampler:
         sampling: Sampling,
         progress: Progress,
         *,
+        workloads: Sequence[Workload],
         error: ModelError | None = None,
     ) -> None:
         self._search = search
@@ -111,6 +115,7 @@ class RankingSampler:
         self._sampling = sampling
         self._progress = progress
         self._error = error
+        self._names = names_apart(each.application for workload in workloads for each in workload.components)
         self._seconds: dict[Run, Doubles] = {}  # shape (components, samples)
         self._deviations: dict[Run, float] = {}
         #: Number of further options that may be among the first, but are not sampled.
@@ -262,7 +267,7 @@ class RankingSampler:
     def _in_part(self, task: Task, reach: float) -> Doubles:
         """Return the error factors of a partial replay, independent of other replays, shape (samples,)."""
         where = task.where
-        of_task = ("part", task.key[0].name, task.key[1], where.instances, len(set(where.placement.nodes)))
+        of_task = ("part", self._name(task.key[0]), task.key[1], where.instances, len(set(where.placement.nodes)))
         thing = (*of_task, *model_of(where))
         drawn = [sample.generator(*thing).standard_normal() for sample in self._sampling.each()] if reach else [0.0]
         return np.exp(reach / TAIL * np.array(drawn))
@@ -274,8 +279,12 @@ class RankingSampler:
         for k, (task, makespan, is_simulated) in enumerate(told):
             if is_simulated:
                 expected = error.of(self._predictor.character(task, makespan))
-                found[k] = expected.multipliers(self._sampling, task.key[0].name, task.where)
+                found[k] = expected.multipliers(self._sampling, self._name(task.key[0]), task.where)
         return found
+
+    def _name(self, application: Application) -> str:
+        """Return the name by which random draws know an application."""
+        return self._names.get(application.file, application.name)
 
 
 def _are_simulated(run: Run) -> list[bool]:

@@ -108,6 +108,7 @@ class Measured:
                 "the skeleton was not run where the application was recorded, so its scale of {scale} is the intended "
                 "one, not a measured one",
                 figures={"scale": f"{self.scale:.3g}"},
+                size=self.scale,
             )
         if self.is_unchecked:
             yield Caveat(

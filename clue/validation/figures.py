@@ -22,8 +22,8 @@ class Order:
         choices: Number of machines (or numbers of ranks) to choose from.
         tau: Kendall's tau-b of predicted and measured times: 1 for equal orders, -1 for opposite ones; ``None`` if
             either are all equal.
-        chosen: Machine and ranks with the shortest predicted time.
-        best: Those with the shortest measured time.
+        chosen: Machine and ranks with the shortest predicted time; of several with that time, the slowest measured.
+        best: Those with the shortest measured time; of several with that time, the chosen one, if it is among them.
         regret: Relative excess of the measured time on the chosen one over the best.
     """
 
@@ -57,8 +57,9 @@ def orders(compared: Sequence[Compared]) -> tuple[Order, ...]:
 
 
 def _order(program: str, size: str, group: Sequence[Compared]) -> Order:
-    chosen = min(group, key=lambda each: each.predicted)
-    best = min(group, key=lambda each: each.case.measured)
+    # The order of rows must not decide between equal predictions, which do not tell the slowest from the others.
+    chosen = min(group, key=lambda each: (each.predicted, -each.case.measured))
+    best = min(group, key=lambda each: (each.case.measured, each is not chosen))
     tau = kendall_tau([(each.predicted, each.case.measured) for each in group])
     regret = chosen.case.measured / best.case.measured - 1
     return Order(program, size, len(group), tau, _place(chosen), _place(best), regret)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clue.caveats import Said, gathered
 from clue.kernel import compile_program, simulate
 from clue.machine import Curve, Link, Machine, NodeType, SpeedCurve, Waiting
 from clue.trace import Op, TraceBuilder
@@ -157,6 +158,18 @@ def test_blocks_beyond_what_a_speed_is_stated_for_are_said() -> None:
     assert result.compute_by_region["product"] == pytest.approx(2e5 / 1e8)
     assert any("bursts of region product have 1e+05 flop, where its speed is stated for 1e+06 to 1e+09" in warning
                for warning in result.warnings)  # fmt: skip
+
+
+def test_of_blocks_of_several_programs_the_farthest_are_said() -> None:
+    """Bursts of 100 and 1 kflop share a warning, which gives the smaller; of 2 and 10 Gflop, it gives the larger."""
+    for totals, told in (((2e5, 2e3), "down to 1e+03"), ((4e9, 2e10), "up to 1e+10")):
+        said = [
+            Said(each, "m", f"{flops:g}")
+            for flops in totals
+            for each in simulate(of_blocks(0.5, 0.5, flops=flops).build(), machine(1, speeds=BY_SIZE)).warnings
+        ]
+        (line,) = (each for each in gathered(said, ["m"], "machines") if "bursts of region product" in each)
+        assert f"have {told} flop" in line
 
 
 def test_two_ranks_share_one_processor_equally() -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clue.kernel import Candidate
 from clue.machine import NodeNoise, Placement
-from clue.predict.application import Application, Key
+from clue.predict.application import Application, Key, names_apart
 from clue.predict.executors import Pool
 from clue.predict.prediction import Prediction, Task
 from clue.predict.predictor import Predictor
 from clue.predict.replaying import ReplayPredictor
 from clue.progress import Progress, silent
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options, what_if
+from clue.trace import Trace, TraceBuilder
 from clue.uncertainty import Sampling
 from tests.kernel.cases import machine
 from tests.purchase.test_ranking import at_once, traces
@@ -136,3 +139,32 @@ def test_a_trace_may_be_wanted_when_workers_have_begun(monkeypatch: pytest.Monke
 
     with predictor.at_work():
         assert (replayed(2), replayed(4)) == ([6.0] * 4, [3.0] * 4)
+
+
+def test_files_of_one_name_get_names_with_their_folders() -> None:
+    """A file keeps its name, unless another one has it: then come the folders that tell both apart, and no more."""
+    traces_of = [Application(trace=f"runs/{name}") for name in ("lu/{ranks}.clue", "cg/{ranks}.clue", "ep.clue")]
+    assert list(names_apart(traces_of).values()) == ["lu/{ranks}.clue", "cg/{ranks}.clue", "ep.clue"]
+    scripts = [Application(Path(name)) for name in ("main.py", "a/src/main.py", "b/src/main.py")]
+    assert list(names_apart(scripts).values()) == ["main.py", "a/src/main.py", "b/src/main.py"]
+    assert list(names_apart([scripts[1], replace(scripts[1], arguments=("2",))]).values()) == ["main.py"]
+
+
+def test_recordings_of_one_file_name_have_noise_of_their_own() -> None:
+    """Two programs of 1 and 2 s in their two recordings have the same noise, but not the same draws of it."""
+
+    def recorded(application: Application, ranks: int) -> Trace:
+        trace = TraceBuilder(ranks, f"{ranks}.clue")
+        trace[0].compute(2.0 if "again" in str(application.trace) else 1.0)
+        return trace.build()
+
+    keys = {
+        (Application(trace=f"{name}/{{ranks}}.clue", repeats=(f"{name}/again.clue",)), 1): name for name in ("lu", "cg")
+    }
+    predictor = ReplayPredictor(recorded)
+    predictor.prepare(keys, silent)
+    tasks = [Task(key, Candidate(machine(1), Placement((0,)))) for key in keys]
+    predictor.outlook(tasks, 20)
+    with predictor.at_work():
+        lu, cg = predictor.samples(tasks, Sampling(20), silent)
+    assert not np.isclose(lu, cg).any()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from clue.caveats import Said, gathered
 from clue.cli import main
 from clue.config.skeleton_runs import load_skeleton_run
 from clue.errors import ConfigError, SkeletonError
@@ -84,6 +85,15 @@ def test_without_a_dedicated_run_the_scale_is_a_wish() -> None:
     assert (measured.seconds, measured.is_ratio_measured) == (300.0, False)
     assert measured.deviation == pytest.approx(math.hypot(DEVIATION, UNMEASURED))
     assert "its scale of 10 is the intended one" in list(measured.caveats("lu"))[1]
+
+
+def test_of_several_intended_scales_the_largest_is_told() -> None:
+    """Skeletons built for a tenth and a twentieth of the time share a warning, which states the larger scale."""
+    runs = {"lu": predict(HERE), "cg": predict(replace(HERE, scale=20.0))}
+    said = [Said(caveat, "here", name) for name, run in runs.items() for caveat in run.caveats(name)]
+    (_, line) = gathered(said, ["here"], "machines")
+    assert line.startswith("lu, cg: ")
+    assert "its scale of up to 20 is the intended one" in line
 
 
 def test_runs_that_differ_widen_the_interval() -> None:

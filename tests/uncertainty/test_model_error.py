@@ -16,8 +16,9 @@ from clue.config.model_errors import known_model_error, load_model_error, shippe
 from clue.errors import ConfigError, UsageError
 from clue.kernel import Candidate, simulate
 from clue.machine import Machine, Placement
+from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor
-from clue.purchase import Criterion, Option, Scenario, rank_options
+from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
 from clue.uncertainty import Character, Expected, ModelError, Sampling, Spread, sample_errors
 from clue.uncertainty.model_error import Kind, Scatter, model_of, student
 from clue.units import Money
@@ -161,6 +162,22 @@ def test_the_order_of_options_changes_no_interval() -> None:
         ranking = rank_options(scenario, ReplayPredictor(traces), sampling=Sampling(20), error=known(0.1))
         spreads.append({entry.option: entry.spread for entry in ranking.entries})
     assert spreads[0] == spreads[1]
+
+
+def test_programs_of_one_file_name_have_errors_of_their_own() -> None:
+    """Two jobs of 12 s have errors of 13 % each, so that their mean has one of 13 % / sqrt 2.
+
+    If both were one program, it would be 13 %. The tolerance is 5 standard errors of 1000 samples.
+    """
+    jobs = tuple(
+        Workload(name, (Component(name, Application(trace=f"{name}/{{ranks}}.clue")),)) for name in ("lu", "cg")
+    )
+    scenario = Scenario("by hand", jobs, (Option("one", machine(1)),), criterion=Criterion.MAKESPAN)
+    ranking = rank_options(scenario, ReplayPredictor(traces), sampling=Sampling(1000), error=known(0.13))
+    (entry,) = ranking.entries
+    assert entry.spread is not None
+    width = math.log(entry.spread.high / entry.spread.low) / 2
+    assert width == pytest.approx(0.13 / math.sqrt(2) * stats.norm.ppf(0.9), rel=0.15)
 
 
 def test_a_machine_that_changes_computes_at_its_mean_speed() -> None:

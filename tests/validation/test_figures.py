@@ -61,6 +61,21 @@ def test_order_of_machines_and_regret() -> None:
     assert (found.tau, found.regret) == (pytest.approx(1 / 3), pytest.approx(0.5))
 
 
+def test_the_order_of_rows_does_not_decide_between_equal_predictions() -> None:
+    """Of two machines predicted alike, measured 2 and 3 s, the prediction may choose either: the regret is 3 / 2 - 1.
+
+    If both are measured alike, the chosen one is a best one.
+    """
+    cases = [compared(1.0, 2.0, on="a"), compared(1.0, 3.0, on="b"), compared(2.0, 4.0, on="c")]
+    for rows in (cases, cases[::-1]):
+        (found,) = orders(rows)
+        assert (found.chosen, found.best, found.regret) == ("b, 2 ranks", "a, 2 ranks", 0.5)
+    alike = [compared(2.0, 3.0, on="a"), compared(1.0, 3.0, on="b")]
+    for rows in (alike, alike[::-1]):
+        (found,) = orders(rows)
+        assert (found.chosen, found.best, found.regret) == ("b, 2 ranks", "b, 2 ranks", 0.0)
+
+
 def test_tau_of_all_ties_is_none() -> None:
     """If all predictions are equal, Kendall's tau is undefined."""
     assert kendall_tau([(1.0, 1.0), (1.0, 2.0)]) is None

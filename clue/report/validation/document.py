@@ -14,7 +14,7 @@ error         {``mean_absolute``, ``percentile_90``, ``median``} over all cases,
 covered       mean share of runs within intervals, or null
 orders        list of {``program``, ``size``, ``choices``, ``tau``, ``chosen``, ``best``, ``regret``}: Kendall's tau of
               predicted and measured order of the machines; how much longer than on the best the program took on the one
-              predicted to be the best
+              predicted to be the best (of several predicted alike, on the slowest of them)
 refits        list of {``parameter``, ``of``, ``multiplier``, ``range``, ``error_left``, ``predicted``, ``effect``,
               ``reach``, ``is_identifiable``, ``at_limit``, ``explains``, ``rival``}, see
               :class:`clue.validation.Refit`, the one that leaves the least error first
