@@ -345,11 +345,17 @@ def node_by_kernels(
         notes.append(
             "regions have the names of kernels: state by --region which of them resembles a region of your program"
         )
+    shares = shares_of(here, regions)
+    if any(_DEFAULT not in each and any(share < 1 for share in each.values()) for each in shares.values()):
+        notes.append(
+            "memory contention is that of the regions named: any other keeps all of its speed beside busy processors, "
+            "unless --region default=KERNEL states the kernel that resembles it"
+        )
     return NodeCalibration(
         name,
         processors,
         factors,
-        shares_of(here, regions),
+        shares,
         compared_with=there.processor if there is not None else "",
         source=f"kernels run on {here.host} ({here.processor}), {datetime.date.today().isoformat()}",
         notes=tuple(notes),

@@ -197,8 +197,12 @@ def _of_machine(
     warnings: dict[str, None] = {}
     if node.background_load or node.share_kept(node.processors, "dgemm") < 1:
         warnings[f"{machine.name}: background load and memory contention of its nodes are left out"] = None
+    within, between = (machine.network.link(node.name, node.name, same_node) for same_node in (True, False))
+    alone = len(machine.nodes) == 1
+    if not alone and node.processors > 1 and within != between and most > 1:
+        warnings[f"{machine.name}: messages within a node are taken to be like those between nodes"] = None
     sequential = _on_node(machine, arguments.routine, forecaster, warnings)
-    route = Route.over(machine.network.between_nodes, routine.block**2 * 8.0)
+    route = Route.over(within if alone else between, routine.block**2 * 8.0)
     found, left_out = ordered(routine, most, sequential, route, memory)
     return found, left_out, list(warnings)
 

@@ -220,7 +220,8 @@ class Forecaster:
 
         Raises:
             UsageError: If the sequence, or a routine, size or host in it, is invalid.
-            ForecastError: If a step can run on none of its hosts, or no route connects them.
+            ForecastError: If a step can run on none of its hosts, or every choice of hosts needs a route that does not
+                exist.
         """
         warnings: dict[str, None] = {}
 
@@ -230,9 +231,20 @@ class Forecaster:
             return found.seconds
 
         @cache
-        def between(source: str, target: str) -> Route:
-            found, stale = self.route(source, target)
+        def way(source: str, target: str) -> Route | str:
+            """Return the route, or why there is none."""
+            try:
+                found, stale = self.route(source, target)
+            except ForecastError as error:
+                warnings[f"{error}: choices of hosts that need this route are left out"] = None
+                return str(error)
             warnings.update({stale: None} if stale else {})
+            return found
+
+        def between(source: str, target: str) -> Route:
+            found = way(source, target)
+            if isinstance(found, str):
+                raise ForecastError(found)
             return found
 
         return forecast_sequence(self._one_name_each(plan), seconds, between), list(warnings)

@@ -3,14 +3,15 @@
 Rules: operations start in their order; a host computes one at a time, as soon as it is free and all operands have
 arrived. Data are sent once to each host that reads them, in the order in which operations read them; a host sends one
 message at a time and receives one at a time, overlapped with computation. All times use the load at the moment of the
-forecast, also for operations that begin later.
+forecast, also for operations that begin later. Memory is checked for each operation by itself: data that a host keeps
+for later operations are not counted.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clue.errors import ForecastError, UsageError
@@ -139,34 +140,36 @@ Between = Callable[[str, str], Route]
 def forecast_sequence(plan: Plan, seconds: Seconds, between: Between) -> Timeline:
     """Return the timeline of a sequence with the mapping by which it ends first.
 
+    Mappings by which data would go where no route leads are left out.
+
     Args:
         plan: The sequence.
-        seconds: Time of a routine on a host; raises ForecastError where it cannot run there.
-        between: Route between two hosts.
+        seconds: Time of a routine on a host; raises ForecastError where it cannot run there. It is called once for
+            each step and host, so that all mappings are compared under the same load.
+        between: Route between two hosts; raises ForecastError if there is none.
 
     Raises:
         UsageError: If the sequence is invalid.
-        ForecastError: If a step can run on none of its hosts.
+        ForecastError: If a step can run on none of its hosts, or every mapping needs a route that does not exist.
     """
     plan.check()
     choices = [_possible(step, plan, seconds) for step in plan.steps]
     ways = 1
-    for hosts in choices:
-        ways *= len(hosts)
+    for times in choices:
+        ways *= len(times)
     if ways <= MOST:
-        every = (_run(plan, hosts, seconds, between) for hosts in itertools.product(*choices))
+        every = _runs(plan, itertools.product(*choices), choices, between)
         return replace(min(every, key=lambda each: each.seconds), tried=ways)
-    return _in_turn(plan, choices, seconds, between)
+    return _in_turn(plan, choices, between)
 
 
-def _possible(step: Step, plan: Plan, seconds: Seconds) -> list[str]:
-    """Return the hosts on which a step can run."""
+def _possible(step: Step, plan: Plan, seconds: Seconds) -> dict[str, float]:
+    """Return the hosts on which a step can run, with its time on each."""
     hosts, refused = [step.host] if step.host is not None else list(dict.fromkeys(plan.hosts)), []
-    possible = []
+    possible: dict[str, float] = {}
     for host in hosts:
         try:
-            seconds(step.routine, step.sizes, host)
-            possible.append(host)
+            possible[host] = seconds(step.routine, step.sizes, host)
         except ForecastError as error:
             refused.append(error)
     if not possible:
@@ -174,21 +177,43 @@ def _possible(step: Step, plan: Plan, seconds: Seconds) -> list[str]:
     return possible
 
 
-def _in_turn(plan: Plan, choices: Sequence[Sequence[str]], seconds: Seconds, between: Between) -> Timeline:
+def _in_turn(plan: Plan, choices: Sequence[Mapping[str, float]], between: Between) -> Timeline:
     """Choose the host of each step greedily: the one by which the steps so far end first."""
     chosen: tuple[str, ...] = ()
     for hosts in choices:
         part = replace(plan, steps=plan.steps[: len(chosen) + 1], results={})
-        ends = [(_run(part, (*chosen, host), seconds, between).seconds, i) for i, host in enumerate(hosts)]
-        chosen = (*chosen, hosts[min(ends)[1]])
-    return replace(_run(plan, chosen, seconds, between), tried=sum(map(len, choices)), exhaustive=False)
+        every = _runs(part, [(*chosen, host) for host in hosts], choices, between)
+        chosen = tuple(min(every, key=lambda each: each.seconds).hosts.values())
+    return replace(_run(plan, chosen, choices, between), tried=sum(map(len, choices)), exhaustive=False)
 
 
-def _run(plan: Plan, hosts: Sequence[str], seconds: Seconds, between: Between) -> Timeline:
+def _runs(
+    plan: Plan, every: Iterable[Sequence[str]], choices: Sequence[Mapping[str, float]], between: Between
+) -> Iterator[Timeline]:
+    """Yield the timelines of all mappings for which there are routes.
+
+    Raises:
+        ForecastError: If there are none.
+    """
+    refused: ForecastError | None = None
+    found = False
+    for hosts in every:
+        try:
+            timeline = _run(plan, hosts, choices, between)
+        except ForecastError as error:
+            refused = refused or error
+            continue
+        found = True
+        yield timeline
+    if refused is not None and not found:
+        raise refused
+
+
+def _run(plan: Plan, hosts: Sequence[str], choices: Sequence[Mapping[str, float]], between: Between) -> Timeline:
     """Simulate a sequence, each step on a given host."""
     course = _Course(plan.data, between)
-    for step, host in zip(plan.steps, hosts, strict=True):
-        course.compute(step, host, seconds(step.routine, step.sizes, host))
+    for step, host, times in zip(plan.steps, hosts, choices, strict=False):
+        course.compute(step, host, times[host])
     for name, host in plan.results.items():
         course.bring(name, host)
     events = tuple(sorted(course.events, key=lambda each: (each.begin, each.end)))

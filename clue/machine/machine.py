@@ -120,6 +120,17 @@ class NodeType:
         """The node type without its price, source, memory and sockets: fields on which no simulated time depends."""
         return replace(self, price=None, source="", memory=None, sockets=None)
 
+    @property
+    def in_order(self) -> NodeType:
+        """The node type with its figures by region in order, so that equal node types have equal texts."""
+        shares = {busy: dict(sorted(by_region.items())) for busy, by_region in self.memory_contention.items()}
+        return replace(
+            self,
+            performance_factors=dict(sorted(self.performance_factors.items())),
+            speeds=dict(sorted(self.speeds.items())),
+            memory_contention=dict(sorted(shares.items())),
+        )
+
     def factor(self, region: str) -> float:
         """Return the multiplier of recorded computation time in a region (1 for the paper's 0)."""
         return self.performance_factors.get(region, self.performance_factor) or 1.0
@@ -225,6 +236,16 @@ class Network:
                 return self.across_domains
             return self.within.get(sender, self.within_node)
         return self.pairs.get((sender, receiver), self.between_nodes)
+
+    @property
+    def in_order(self) -> Network:
+        """The network with its mappings in order, so that equal networks have equal texts."""
+        return replace(
+            self,
+            pairs=dict(sorted(self.pairs.items())),
+            within=dict(sorted(self.within.items())),
+            collectives=dict(sorted(self.collectives.items())),
+        )
 
     @property
     def states_overheads(self) -> bool:

@@ -141,9 +141,9 @@ def fit_cluster(
             faults.append(f"{kind or 'runs'}, {processes} per processor{', beyond its memory' * over}: {error}")
     if faults:
         raise ModelError(faults)
-    for kind, composition in (compositions or {}).items():
-        kinds[kind] += _composed(kinds[kind], kinds[composition.source], composition, limits.get(kind, math.inf))
-    model = ClusterModel({kind: tuple(bins) for kind, bins in kinds.items()}, footprint)
+    own = {kind: tuple(bins) for kind, bins in kinds.items()}
+    whole = {kind: _with_composed(kind, own, compositions or {}, limits) for kind in own}
+    model = ClusterModel(whole, footprint)
     return _adjusted(model, runs, adjusted) if adjusted else model
 
 
@@ -384,6 +384,29 @@ def _products(part: str) -> tuple[tuple[Term, ...], list[int], list[int]]:
         found += [(Term(Term.parse(each).powers + rest), i, factor) for i, each in scaled]
     terms, of_w, factors = zip(*found, strict=True)
     return terms, list(of_w), list(factors)
+
+
+def _with_composed(
+    kind: str,
+    own: Mapping[str, tuple[Bin, ...]],
+    compositions: Mapping[str, Composition],
+    limits: Mapping[str, float],
+    takers: tuple[str, ...] = (),
+) -> tuple[Bin, ...]:
+    """Return the models of a kind: its own, and scaled ones of another kind, which may take some of a third.
+
+    Args:
+        kind: The kind.
+        own: Models that were fitted to each kind's own times.
+        compositions: For each kind, the kind whose models it takes.
+        limits: Memory of a processor of each kind, bytes.
+        takers: Kinds for which this one's models are sought; one of them gives only its own.
+    """
+    composition = compositions.get(kind)
+    if composition is None or kind in takers:
+        return own[kind]
+    of = _with_composed(composition.source, own, compositions, limits, (*takers, kind))
+    return (*own[kind], *_composed(own[kind], of, composition, limits.get(kind, math.inf)))
 
 
 def _composed(own: Sequence[Bin], of: Sequence[Bin], composition: Composition, limit: float) -> list[Bin]:

@@ -232,15 +232,16 @@ class _OfProgram(_Question):
 def description_of(machine: Machine) -> str:
     """Return a fingerprint of a machine's description: of its figures, without names and prices.
 
-    Numbers of nodes are left out unless a topology depends on them; so are the parts that figures of nodes come from.
+    Numbers of nodes are left out unless a topology depends on them; so are the parts that figures of nodes come from,
+    and the order of regions and links.
     """
 
     def figures(node: NodeType) -> NodeType:
-        return replace(node, price=None, source="", sockets=None)
+        return replace(node.in_order, price=None, source="", sockets=None)
 
     times = (0.0, *(at for at, _ in machine.changes))
     states = [
-        (at, sorted((name, figures(node)) for name, node in state.node_types().items()), state.network)
+        (at, sorted((name, figures(node)) for name, node in state.node_types().items()), state.network.in_order)
         for at, state in zip(times, machine.epochs, strict=True)
     ]
     return hashlib.blake2b(repr(states).encode(), digest_size=8).hexdigest()

@@ -141,6 +141,17 @@ def test_factors_by_kernels_are_speed_there_over_speed_here() -> None:
     assert node_type(named.text()).factor("other") == 1.0
 
 
+def test_contention_by_kernels_is_that_of_the_regions_named() -> None:
+    """The kernel keeps 3/4 of its speed among two: so does its region; others do if they are stated to resemble it."""
+    node = node_by_kernels("here", 2, HERE, THERE, {"solve": "dgemm"})
+    read = node_type(node.text())
+    assert (read.share_kept(2, "solve"), read.share_kept(2, "other")) == (0.75, 1.0)
+    (said,) = node.notes
+    assert said.startswith("memory contention is that of the regions named: any other keeps all of its speed")
+    whole = node_by_kernels("here", 2, HERE, THERE, {"default": "dgemm"})
+    assert node_type(whole.text()).share_kept(2, "other") == 0.75 and not whole.notes
+
+
 def test_speeds_travel_in_the_file_of_a_node_type() -> None:
     """Another computer reads speeds from a node type's file; a file without them is refused."""
     assert speeds_in(node_by_kernels("n", 1, HERE, None, {"dgemm": "dgemm"}).text(), "n.yaml") == HERE

@@ -112,6 +112,31 @@ def test_grids_of_a_machine_tell_what_they_leave_out(
 
 
 @pytest.mark.parametrize(
+    ("nodes", "seconds", "said"),
+    [(1, 2.121152e-3, []), (2, 20.97392e-3, ["fat: messages within a node are taken to be like those between nodes"])],
+)
+def test_grids_within_a_node_take_its_own_link(
+    nodes: int, seconds: float, said: list[str], place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On 1 × 2 processors 512 × 512 elements are sent in 8 steps: 2,097,152 B / bandwidth + 8 latencies.
+
+    Within a node that is 1 GB/s and 3 us; between nodes 0.1 GB/s and 0.3 us.
+    """
+    (place / "fat.yaml").write_text(
+        f"nodes: [{{count: {nodes}, type: host}}]\n"
+        "node_types: {host: {processors: 2, performance_factor: 1}}\n"
+        "network:\n"
+        "  within_node:\n"
+        "    {send_delay: {latency: 1 us, bandwidth: 1 GB/s}, transmission_delay: 1 us, receive_delay: 1 us}\n"
+        "  between_nodes:\n"
+        "    {send_delay: {latency: 0.1 us, bandwidth: 100 MB/s}, transmission_delay: 0.1 us, receive_delay: 0.1 us}\n"
+    )
+    found = asked("best pdgemm --m 512 --n 512 --k 512 --machine fat.yaml --processes 2", capsys)
+    (row,) = (each for each in found["candidates"] if (each["rows"], each["columns"]) == (1, 2))
+    assert row["communicate"] == pytest.approx(seconds) and found["warnings"] == said
+
+
+@pytest.mark.parametrize(
     ("line", "status", "said"),
     [
         ("time dgemmm --m 1", 2, "routine must be one of dgeadd, .*, got 'dgemmm': did you mean dgemm?"),

@@ -19,7 +19,7 @@ from clue.forecasting import Forecaster, open_store
 from clue.forecasting.asking import Address, Peer
 from clue.forecasting.figures import RETRY, Figure, Figures
 from clue.forecasting.routes import Route
-from clue.forecasting.sequence import Plan, Step
+from clue.forecasting.sequence import Data, Plan, Step
 from clue.forecasting.server import Server, serving
 from clue.listening import check_token
 from tests.forecasting.hosts import dgemm, forecasting, idle
@@ -90,6 +90,21 @@ def test_a_host_of_a_sequence_computes_one_thing_at_a_time_under_all_its_names(t
             assert (found.seconds, found.hosts) == (pytest.approx(2 * one), {"X": first, "Y": first})
         found, _ = forecaster.sequence(plan(None, None, among=("127.0.0.1", "here", "localhost")))
         assert (found.seconds, found.tried) == (pytest.approx(2 * one), 1)
+
+
+def test_hosts_to_which_no_link_leads_are_left_out_of_a_sequence(tmp_path: Path) -> None:
+    """A faster host has told its load, and no link to it is known: the product runs where its operand is."""
+    far = "127.0.0.1:9"
+    step, data = Step("X", "dgemm", CUBE, ("D",), 8), {"D": Data(8, "localhost")}
+    said = "here to 127.0.0.1:9: links must lead from one to the other, got none that was measured"
+    with forecasting(tmp_path) as forecaster:
+        forecaster.store.keep(dgemm(far, 1e-10))
+        forecaster.figures.put(f"host {far}", idle(far).document())
+        found, (warning,) = forecaster.sequence(Plan(data, (step,), {}, (far, "localhost")))
+        assert found.hosts == {"X": "localhost"}
+        assert warning.startswith(said) and warning.endswith("choices of hosts that need this route are left out")
+        with pytest.raises(ForecastError, match=said):
+            forecaster.sequence(Plan(data, (replace(step, host=far),)))
 
 
 def test_figures_are_measured_anew_past_their_deadline() -> None:

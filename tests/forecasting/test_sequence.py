@@ -164,6 +164,39 @@ def test_hosts_that_cannot_run_a_step_are_left_out() -> None:
         forecast_sequence(sums, refusing, between)
 
 
+def test_hosts_without_a_route_between_them_are_left_out() -> None:
+    """No link joins one and two: a product and a sum of its result stay on one host, and take 11 s.
+
+    Where the second host must have the result, no mapping by which the first computes is possible.
+    """
+
+    def apart(source: str, target: str) -> Route:
+        if {source, target} == {"one", "two"}:
+            raise ForecastError(f"{source} to {target}: links must lead from one to the other")
+        return between(source, target)
+
+    steps = (Step("x", "dgemm", {}, (), 100), Step("y", "dgeadd", {}, ("x",), 100))
+    found = forecast_sequence(Plan({}, steps, {}, ("one", "two")), seconds, apart)
+    assert (found.seconds, found.hosts, found.tried) == (11, {"x": "one", "y": "one"}, 4)
+    with pytest.raises(ForecastError, match="one to two: links must lead from one to the other"):
+        forecast_sequence(Plan({}, steps, {"y": "two"}, ("one",)), seconds, apart)
+    # Twenty steps, each of which reads the result of the one before it, are placed in turn.
+    chain = tuple(Step(f"x{i}", "dgeadd", {}, (f"x{i - 1}",) if i else (), 100) for i in range(20))
+    assert forecast_sequence(Plan({}, chain, {}, ("one", "two")), seconds, apart).seconds == 20
+
+
+def test_all_mappings_are_compared_under_one_load() -> None:
+    """The load may change while mappings are compared, so each step's time on a host is asked for once."""
+    asked: list[str] = []
+
+    def changing(_routine: str, _sizes: Mapping[str, int], host: str) -> float:
+        asked.append(host)
+        return 2.0 if len(asked) <= 2 else 20.0
+
+    found = forecast_sequence(Plan({}, (Step("x", "dgemm", {}, (), 0),), {}, ("one", "two")), changing, between)
+    assert (found.seconds, found.hosts, asked) == (2.0, {"x": "one"}, ["one", "two"])
+
+
 def test_the_example_is_the_papers_sequence() -> None:
     """The example file is the paper's sequence of six operations on matrices of 1024 × 1024 × 8 B."""
     plan = load_sequence(EXAMPLE)

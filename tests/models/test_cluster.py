@@ -93,6 +93,28 @@ def test_composition_scales_another_kinds_models() -> None:
     assert [each.composed for each in composed.kinds["fast"]] == ["", "slow"]
 
 
+def test_compositions_do_not_depend_on_their_order() -> None:
+    """The new kind takes models of the fast one, which takes them of the slow one: an eighth of its computation.
+
+    If two kinds take models of each other, each has the numbers of ranks of both.
+    """
+    measured = [*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0), *runs("new", (1,), speed=8.0)]
+    chain = {
+        "new": Composition("fast", {"compute": 0.5, "communicate": 1.0}),
+        "fast": Composition("slow", {"compute": 0.25, "communicate": 0.5}),
+    }
+    for given in (chain, dict(reversed(chain.items()))):
+        new = fit_cluster(measured, compositions=given).told("new", 1, 1000.0, np.array([1.0, 4.0])).seconds
+        assert new == pytest.approx([ta(1000, 1) / 8, ta(1000, 4) / 8 + 0.5 * tc(1000, 4)], rel=1e-6)
+    each_other = {
+        "slow": Composition("fast", {"compute": 4.0, "communicate": 1.0}),
+        "fast": Composition("slow", {"compute": 0.25, "communicate": 1.0}),
+    }
+    for given in (each_other, dict(reversed(each_other.items()))):
+        model = fit_cluster([*runs("slow", (1, 4)), *runs("fast", (1, 2), speed=4.0)], compositions=given)
+        assert [sorted(each.ranks or 0 for each in bins) for bins in model.kinds.values()] == [[1, 2, 4]] * 2
+
+
 @pytest.mark.parametrize("memory", [{"fast": 1e9, "slow": 5e8}, {"slow": 5e8}, {"fast": 1e9}, {}])
 def test_a_kind_keeps_its_own_models_and_memory(memory: dict[str, float]) -> None:
     """What was measured on the fast kind stays, whatever the memory of both; borrowed models have its own memory."""

@@ -248,7 +248,7 @@ def test_a_composed_model_holds_for_its_machine_alone() -> None:
 
 
 def test_a_machine_that_was_described_otherwise() -> None:
-    """A changed figure of nodes or network causes a warning; price, source, parts and number of nodes do not."""
+    """A changed figure of nodes or network causes a warning; price, source, parts, number and order do not."""
     one = cluster("slow", "slow")
     more = replace(one, nodes=one.nodes * 2, price=Money(1.0, "EUR"), source="elsewhere")
     parts = Sockets(Processor("part", "a processor", "by hand", "2026-11-02", price=Money(900.0, "EUR")))
@@ -260,3 +260,5 @@ def test_a_machine_that_was_described_otherwise() -> None:
         "description is not the one by which the parts of heat-{machine}.yaml were" in w for w in ranking.warnings
     )
     assert description_of(load_machine("kishimoto")) == description_of(load_machine("kishimoto"))
+    orders = [machine(1, performance_factors=each) for each in ({"a": 2.0, "b": 3.0}, {"b": 3.0, "a": 2.0})]
+    assert description_of(orders[0]) == description_of(orders[1])

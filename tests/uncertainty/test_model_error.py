@@ -136,6 +136,19 @@ def test_a_model_of_a_machine_has_only_what_times_depend_on() -> None:
     assert model_of(Candidate(mixed, ONE)) != model_of(Candidate(mixed, Placement((0, 2))))
 
 
+def test_a_model_of_a_machine_has_no_order_of_regions_or_links() -> None:
+    """Regions and links that are written in another order change no time, so the error is the same."""
+
+    def written(*regions: str) -> Machine:
+        shares = {region: {"a": 0.5, "b": 0.8}[region] for region in regions}
+        found = machine(2, performance_factors=shares, speeds=shares, memory_contention={2: shares})
+        links = dict.fromkeys(regions, found.network.between_nodes)
+        return replace(found, network=replace(found.network, within=links))
+
+    one, other = written("a", "b"), written("b", "a")
+    assert one == other and model_of(everywhere(one)) == model_of(everywhere(other))
+
+
 def test_who_is_as_fast_and_cheaper_is_the_best_for_certain() -> None:
     """5 % more money for twice the memory: both options take the same time in each sample, so the cheaper one wins.
 
