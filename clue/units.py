@@ -46,6 +46,7 @@ _BANDWIDTH = (
     {unit + "/s": factor for unit, factor in _SIZE.items()}
     | {unit + "/s": factor for unit, factor in _BITS.items()}
     | {prefix + "bps": factor / 8 for prefix, factor in _DECIMAL.items()}
+    | {prefix + "Bps": factor for prefix, factor in _DECIMAL.items()}
 )
 _WORK = {prefix + flop: factor for prefix, factor in _DECIMAL.items() for flop in ("flop", "Flop", "FLOP")}
 _SPEED = {unit + "/s": factor for unit, factor in _WORK.items()}
@@ -199,7 +200,8 @@ def parse_quantity(text: object, quantity: Quantity) -> float:
         hint = meant(*(f"{written.replace(',', point)} {unit}" for point in ("", ".")))
         raise ValueError(f"must be {title} that can be read in one way, got {text!r}{hint}")
     if unit == "":
-        likely = next(units for limit, units in quantity.bare if number < limit) if number else quantity.usual[:1]
+        finite = min(number, LARGEST)  # 1e400 is read as infinity
+        likely = next(units for limit, units in quantity.bare if finite < limit) if number else quantity.usual[:1]
         raise ValueError(f"must be {title} with a unit, got {text!r}{meant(*(f'{written} {each}' for each in likely))}")
     unit = re.sub(r"\s*/\s*", "/", unit)
     factor = quantity.units.get(unit)

@@ -249,8 +249,13 @@ def _price(text: str) -> str:
 
 def _budget(price: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
-        if (found := _price(text)) and parse_money(found).currency != (known := parse_money(price).currency):
+        if not (found := _price(text)):
+            return ""
+        budget, known = parse_money(found), parse_money(price).currency
+        if budget.currency != known:
             raise ValueError(f"must be in {known}, as the price is, got {text!r}")
+        if budget.deviation:
+            raise ValueError(f"must be an amount without a spread, got {text!r}")
         return found
 
     return parse

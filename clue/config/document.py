@@ -161,21 +161,31 @@ def _mergeable(base: object, overlay: object, path: Path) -> bool:
         return overlay.get("topology", base.get("topology")) == base.get("topology")
     # As a replacement of points, a latency alone would silently make all sizes equally fast.
     half_line = ("latency" in overlay) != ("bandwidth" in overlay)
-    return ("points" in base) == ("points" in overlay) or ("points" in base and half_line)
+    return _has_points(base) == _has_points(overlay) or (_has_points(base) and half_line)
+
+
+def _has_points(table: dict[object, object]) -> bool:
+    """Tell whether a mapping is a curve by points, or removes them; criteria and workloads may have that name, too."""
+    return "points" in table and (table["points"] is None or isinstance(table["points"], list))
+
+
+def _is_node_type(path: Path) -> bool:
+    """Tell whether a mapping has the keys of a node type: one of a machine, or a node or a processor on offer."""
+    return path[-2:-1] in {("node_types",), ("processors",)}
 
 
 def _is_by_region(path: Path) -> bool:
     """Tell whether the value at a path is one for all regions, or a table of regions."""
-    if path[-3:-2] == ("node_types",):
-        return path[-1] == "performance_factor"
-    return path[-4:-3] == ("node_types",) and path[-2] == "memory_contention_factor"
+    if _is_node_type(path[:-2]):
+        return path[-2] == "memory_contention_factor"
+    return _is_node_type(path[:-1]) and path[-1] == "performance_factor"
 
 
 def _stood_for(path: Path, overlay: dict[object, object]) -> tuple[str, ...]:
     """Return the keys of the base that an overlaid part supplies."""
-    if path[-1:] == ("network",) and overlay.get("part") is not None:
+    if (path[-1:] == ("network",) or path[-2:-1] == ("networks",)) and overlay.get("part") is not None:
         return ("between_nodes", "loggops")
-    if path[-2:-1] == ("node_types",) and overlay.get("processor") is not None:
+    if _is_node_type(path) and overlay.get("processor") is not None:
         return ("processors",)
     return ()
 

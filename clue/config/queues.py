@@ -26,8 +26,8 @@ from clue.purchase.sustained import Reference, ReferenceSystem
 from clue.units import MONTH, format_time
 
 _DAY = 86400.0
-#: Smallest number of weeks in a replication with office hours; only whole weeks count.
-_WEEKS = 4
+#: Smallest numbers of weeks with office hours: in a replication, and after its warm-up, where only whole weeks count.
+_WEEKS, _WEEKS_COUNTED = 4, 3
 #: Criteria that need jobs.
 _OF_QUEUES = ("waiting", "slowdown", "unused_nodes", "job_throughput")
 #: Largest number of names of unclassified jobs in a message.
@@ -146,10 +146,12 @@ class QueueReader:
             rule = f"must be after from ({format_time(form.begin)}) on the same day, got {format_time(form.to)}"
             self._fault((*path, "to"), rule)
             return None
-        needed = math.ceil(_WEEKS * WEEK * sum(each.per_month or 0.0 for each in forms.values()) / MONTH)
+        weeks = max(_WEEKS, _WEEKS_COUNTED / (1 - queue.warm_up))
+        needed = math.ceil(weeks * WEEK * sum(each.per_month or 0.0 for each in forms.values()) / MONTH)
         if queue.jobs < needed:
-            rule = f"must be at least {needed}, so that a replication has {_WEEKS} weeks with office hours"
-            self._fault(("queue", "jobs"), f"{rule}, got {queue.jobs}")
+            rule = f"must be at least {needed}, so that a replication has {weeks:.4g} weeks with office hours"
+            after = f", {_WEEKS_COUNTED} of them after the warm-up" if weeks > _WEEKS else ""
+            self._fault(("queue", "jobs"), f"{rule}{after}, got {queue.jobs}")
         return OfficeHours(form.begin, form.to, form.share)
 
     # --- accounting ---

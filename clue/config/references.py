@@ -46,12 +46,13 @@ def option_machine(reading: Reading, name: object) -> Machine | None:
     if referred is None:
         return None
     machine, title = referred
-    if option.get("nodes") is not None:
-        # A price of the whole machine holds for the number of nodes in its file only; one under with, for this option.
+    differing: dict[object, object] = option["with"] if isinstance(option.get("with"), dict) else {}
+    if option.get("nodes") is not None or "nodes" in differing:
+        # A price of the whole machine holds for the nodes in its file only; one under with, for this option.
         machine = machine.without("price")
-    if isinstance(option.get("with"), dict):
+    if differing:
         changed = machine.overlaid(reading.document.at(*path, "with"))
-        if "node_types" in option["with"]:
+        if "node_types" in differing:
             _check_changed_types(reading, (*path, "with", "node_types"), machine, changed)
         machine = changed
     if option.get("nodes") is not None:

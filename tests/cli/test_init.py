@@ -122,6 +122,7 @@ def test_a_latency_of_any_length_is_read_back(capsys: pytest.CaptureFixture[str]
         ("--processors two", "init: --processors must be a whole number from 1 to 1,000,000, got 'two'"),
         ("--memory 16", "init: --memory must be a size with a unit, got '16'"),
         ("--latency 0us", "init: --latency must be a time above 0, got '0us'"),
+        ("--latency 1e400", "init: --latency must be a time with a unit, got '1e400'"),
         ("--bandwidth fast", 'init: --bandwidth must be a bandwidth with a unit such as "100 Mbit/s", got'),
         ("--nodes 1,,2", "init: --nodes must be whole numbers from 1 to 1,000,000, with commas between, got '1,,2'"),
         ("--processors 2 --nodes 1,2 --program five.clue",
@@ -134,6 +135,8 @@ def test_a_latency_of_any_length_is_read_back(capsys: pytest.CaptureFixture[str]
         ("--args 'x", "init: --args must be words in shell syntax"),
         ("--budget 9EUR", "init: --budget must go with --price, got none"),
         ("--price 100EUR --budget 1000USD", "init: --budget must be in EUR, as the price is, got '1000USD'"),
+        ("--price 100EUR+-5% --budget 900EUR+-5%",
+         "init: --budget must be an amount without a spread, got '900EUR+-5%'"),
     ],
 )  # fmt: skip
 def test_a_bad_option_is_named(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,6 +60,42 @@ def test_a_table_of_regions_leaves_other_regions_their_figure() -> None:
     assert over.overlaid(base).value == base.value
 
 
+def test_parts_on_offer_are_overlaid_as_those_of_a_machine() -> None:
+    """A part replaces the link and the cores of what is on offer, and one factor stays that of other regions."""
+    fast = {"processors": 8, "performance_factor": 0.5, "memory_contention_factor": {2: 0.9}}
+    net = {"between_nodes": {"send_delay": "1 us"}, "price": "5 EUR"}
+    base = from_python({"generate": {"processors": {"fast": fast}, "networks": {"net": net}}})
+    faster = {
+        "processor": "one.yaml",
+        "performance_factor": {"solve": 0.4},
+        "memory_contention_factor": {2: {"solve": 0.7}},
+    }
+    over = from_python({"generate": {"processors": {"fast": faster}, "networks": {"net": {"part": "net.yaml"}}}})
+    both = base.overlaid(over)
+    assert both.value == {
+        "generate": {
+            "processors": {
+                "fast": {
+                    "processor": "one.yaml",
+                    "performance_factor": {"default": 0.5, "solve": 0.4},
+                    "memory_contention_factor": {2: {"default": 0.9, "solve": 0.7}},
+                }
+            },
+            "networks": {"net": {"part": "net.yaml", "price": "5 EUR"}},
+        }
+    }
+    assert set(both.origins) == set(from_python(both.value).origins)
+
+
+def test_a_criterion_called_points_is_no_curve() -> None:
+    """Weights of criteria, one of which is called points, merge as all mappings do."""
+    both = {"weighted": {"points": 1, "makespan": 2}}
+    assert from_python(both).overlaid(from_python({"weighted": {"makespan": 3}})).value == {
+        "weighted": {"points": 1, "makespan": 3}
+    }
+    assert from_python({"weighted": {"makespan": 2}}).overlaid(from_python({"weighted": {"points": 1}})).value == both
+
+
 def test_each_part_keeps_the_line_it_was_written_on() -> None:
     """After an overlay, each value still has the line and file that it came from."""
     base = parse_yaml("a:\n  x: 1\n  y: 2\n", "base.yaml")

@@ -65,6 +65,15 @@ def test_every_node_comes_with_every_processor_and_memory_on_every_network_and_t
     assert option.machine.nodes[0].performance_factor == 2
 
 
+def test_the_full_size_may_state_a_factor_of_one_region(tmp_path: Path) -> None:
+    """All other regions keep the factor of the processor on offer, 2."""
+    full = "full: {generate: {processors: {slow: {performance_factor: {solve: 3}}}}}\n"
+    loaded = load_config(write(tmp_path, "budget: 5000 EUR\n", f"budget: 5000 EUR\n{full}"), full=True)
+    assert isinstance(loaded, Scenario)
+    (node, *_) = next(each for each in loaded.options if each.name == "2 × blade slow 64 GB, net torus").machine.nodes
+    assert (node.factor("solve"), node.factor("other")) == (3, 2)
+
+
 def test_parts_of_costs_count_nodes_by_what_they_are_made_of(tmp_path: Path) -> None:
     """With 100 W a fast processor and 50 EUR a box, four boxes with fast processors add 400 W and 200 EUR."""
     parts = "{cpu: {per_node: 1, type: fast, power: 100 W}, case: {per_node: 1, type: box, price: 50 EUR}}"

@@ -188,6 +188,13 @@ FAULTS = [
         "jobs: 600",
         "queue.jobs must be at least 679, so that a replication has 4 weeks with office hours, got 600",
     ),
+    # 169.68 jobs a week; the last tenth of thirty weeks are three.
+    (
+        "warm_up: 0.2",
+        "warm_up: 0.9",
+        "queue.jobs must be at least 5091, so that a replication has 30 weeks with office hours, 3 of them after the "
+        "warm-up, got 1000",
+    ),
     ("share: 0.8", "share: 1.8", "queue.office_hours.share must be at most 1, got 1.8"),
     ("jobs: 1000", "jobs: 0", "queue.jobs must be at least 10, got 0"),
     ("warm_up: 0.2", "warm_up: 1", "queue.warm_up must be below 1, got 1"),

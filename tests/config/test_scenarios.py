@@ -133,6 +133,18 @@ def test_the_price_of_the_whole_is_not_that_of_another_number_of_nodes(tmp_path:
     assert (same.price, more.price) == (Money(700, "EUR"), None)
 
 
+@pytest.mark.parametrize(("stated", "price"), [("", None), (", price: 990 EUR", Money(990, "EUR"))])
+def test_the_price_of_the_whole_is_not_that_of_other_nodes_under_with(
+    tmp_path: Path, stated: str, price: Money | None
+) -> None:
+    """A machine of two nodes for 700 EUR has no known price with three nodes, unless the option states it."""
+    folder(tmp_path)
+    (tmp_path / "priced.yaml").write_text((tmp_path / "pair.yaml").read_text() + "price: 700 EUR\n")
+    option = f"priced.yaml, with: {{nodes: [{{type: host, count: 3}}]{stated}}}}}"
+    (loaded,) = scenario(tmp_path, changed(SCENARIO, "pair.yaml, price: 900 EUR}", option)).options
+    assert (len(loaded.machine.nodes), loaded.price) == (3, price)
+
+
 def test_a_price_laid_over_the_machine_is_that_of_the_options_nodes(tmp_path: Path) -> None:
     """Three nodes of a machine for 700 EUR cost the 990 EUR that the option states under ``with``."""
     folder(tmp_path)
