@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from clue.extrapolation.operations import Operations, operations, remarks_on, re
 from clue.extrapolation.plan import DIMENSIONS, Wanted
 from clue.kernel import LoopedProgram
 from clue.progress import Progress, silent
-from clue.recording.repeated import numbered
+from clue.recording.repeated import numbered, remove_further
 from clue.structure import Refusal
 from clue.trace import Trace
 from clue.trace.head import EXTRAPOLATED
@@ -92,13 +93,16 @@ class Extrapolation:
     structure: Structure | None = None
 
     def save(self, path: Path) -> tuple[Path, ...]:
-        """Save the trace and its repeats under the names of ``clue record``; return their paths, the trace first.
+        """Save the trace and its repeats as ``clue record`` does; return their paths, the trace first.
 
         Raises:
             UsageError: As :meth:`Trace.save`.
             OutputError: The same.
         """
-        return tuple(each.save(numbered(path, i)) for i, each in enumerate((self.trace, *self.repeats), 1))
+        place = partial(numbered, path)
+        saved = tuple(each.save(place(i)) for i, each in enumerate((self.trace, *self.repeats), 1))
+        remove_further(len(saved), place)
+        return saved
 
     def rows(self) -> list[dict[str, object]]:
         """Return a row for each local size: its formula, the target's value, and the recorded range."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count, takewhile
 from pathlib import Path
 
 from clue.errors import RecordError, UsageError
@@ -15,12 +14,11 @@ from clue.extrapolation.arguments import filled
 from clue.extrapolation.pattern import Pattern
 from clue.extrapolation.plan import Plan, Planned, Refused, Role, Sample, Wanted, estimate, planned, wanted
 from clue.extrapolation.refusals import demands
-from clue.files import exists, remove
 from clue.progress import Progress, silent
 from clue.recording import Launch, Request, recordings_of
+from clue.recording.repeated import remove_further
 from clue.trace import Trace
 from clue.trace.computer import usable_processors
-from clue.trace.place import check_place
 from clue.uncertainty import typical_recording
 
 #: Maximum time of a recording made to estimate the cost of others, s.
@@ -246,8 +244,7 @@ def _why(error: RecordError) -> str:
 def save_recordings(traces: Sequence[Trace], place: Callable[[int], Path]) -> None:
     """Save the recordings of a run as ``clue record --repeats`` does: the first has the typical bursts.
 
-    Further recordings there, of an earlier run with more repeats, are removed: readers would take them for repeats of
-    this run.
+    Further recordings there, of an earlier run with more repeats, are removed.
 
     Raises:
         UsageError: If something else than a trace is there.
@@ -256,9 +253,7 @@ def save_recordings(traces: Sequence[Trace], place: Callable[[int], Path]) -> No
     saved = [first, *(each for each in traces if each.path != first.path)]
     for repeat, trace in enumerate(saved, 1):
         trace.save(place(repeat))
-    for earlier in takewhile(exists, map(place, count(len(saved) + 1))):
-        check_place(earlier)
-        remove(earlier)
+    remove_further(len(saved), place)
 
 
 def _sample(what: Wanted, trace: Trace) -> Sample:

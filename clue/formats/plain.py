@@ -144,6 +144,8 @@ def _refuse(trace: Trace) -> None:
 
 def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
     ops = trace.ops
+    cancelled = ops.flags & _CANCELLED > 0
+    sends = np.isin(ops.op, [*_SENDS, int(Op.LOCAL)])  # a send that was cancelled is recorded as a local call
     for words, rest, those in (
         ("op lies in a region, which is|ops lie in regions, which are", "left out", ops.region > 0),
         (
@@ -156,7 +158,8 @@ def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
             "what was matched",
             (ops.flags & _WILD > 0) & (ops.peer != ANY) & (ops.tag != ANY),
         ),
-        ("receive was cancelled and is|receives were cancelled and are", "left out", ops.flags & _CANCELLED > 0),
+        ("receive was cancelled and is|receives were cancelled and are", "left out", cancelled & ~sends),
+        ("send was cancelled and is|sends were cancelled and are", "left out", cancelled & sends),
         (
             "call that clue does not model (one-sided, files, …) is|"
             "calls that clue does not model (one-sided, files, …) are",

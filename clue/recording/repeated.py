@@ -6,18 +6,20 @@ If the recordings made the same calls, a typical burst is the median at the host
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count, takewhile
 from pathlib import Path
 
 import numpy as np
 
-from clue.files import exchange, exists
+from clue.files import exchange, exists, remove
 from clue.recording.inputs import repeatable_input
 from clue.recording.launching import Launch, Progress, silent
 from clue.recording.single import check_target, record, rewritten
 from clue.trace import Trace, disturbance
+from clue.trace.place import check_place
 from clue.uncertainty.recordings import normalised_bursts, same_calls, typical_recording
 from clue.units import count_of
 
@@ -65,7 +67,7 @@ def record_repeatedly(
         program: Path of the script; ``-m`` or ``-c``: the first argument is a module, or code.
         arguments: Its arguments.
         ranks: Number of MPI processes.
-        target: Folder of the trace; earlier traces there are replaced.
+        target: Folder of the trace; earlier traces there are replaced, all of their repeats included.
         repeats: Number of recordings; ``None`` for :data:`OFTEN` if one takes less than :data:`SHORT` seconds, else 1.
         mpiexec: As for :func:`record`.
         limit: As for :func:`record`.
@@ -76,8 +78,9 @@ def record_repeatedly(
         RecordError: As :func:`record`; complete recordings stay.
     """
     launch = Launch(Path(program), tuple(arguments), ranks)
-    targets = [numbered(target, number) for number in range(1, (repeats or OFTEN) + 1)]
-    for each in targets:
+    place = partial(numbered, target)
+    targets = [place(number) for number in range(1, (repeats or OFTEN) + 1)]
+    for each in (*targets, *recordings_from(len(targets) + 1, place)):
         check_target(each)
     made: list[Path] = []
     with repeatable_input(len(targets)) as next_input:
@@ -89,6 +92,7 @@ def record_repeatedly(
             made.append(each)
             if repeats is None and seconds(trace) >= SHORT:
                 break
+    remove_further(len(made), place)
     chosen = _chosen(list(map(Trace.open, made)))
     if made[chosen] != target:
         exchange(target, made[chosen])
@@ -134,7 +138,32 @@ def repeats_beside(trace: Path) -> list[Path]:
     Args:
         trace: Path of the recording.
     """
-    return list(takewhile(exists, (numbered(trace, number) for number in count(2))))
+    return recordings_from(2, partial(numbered, trace))
+
+
+def recordings_from(number: int, place: Callable[[int], Path]) -> list[Path]:
+    """Return the existing recordings of a run with this number and the following ones, without gaps.
+
+    Args:
+        number: Number of the first of them.
+        place: Returns the path of a recording by its number.
+    """
+    return list(takewhile(exists, map(place, count(number))))
+
+
+def remove_further(made: int, place: Callable[[int], Path]) -> None:
+    """Remove recordings of an earlier run with more repeats: readers would take them for repeats of this run.
+
+    Args:
+        made: Number of recordings of this run.
+        place: Returns the path of a recording by its number.
+
+    Raises:
+        UsageError: If something other than a trace is there.
+    """
+    for earlier in recordings_from(made + 1, place):
+        check_place(earlier)
+        remove(earlier)
 
 
 def disturbed(trace: Trace) -> tuple[float, float]:

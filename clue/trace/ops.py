@@ -35,7 +35,8 @@ collectives               comm; peer = root where there is one; NONBLOCKING: req
   ``NEIGHBOR``            extra = n_out, dests…, sizes…, n_in, sources… (any neighbourhood collective)
   ``COMM``                0: a collective communicator constructor on ``comm``, costed as an allreduce of 8 B
 ``SPAWN``                 comm, peer = root, nbytes = children, extra = the index of their world in the head
-``LOCAL``                 a call that costs nothing in the model (Send_init, Attach_buffer, …)
+``LOCAL``                 a call that costs nothing in the model (Send_init, Attach_buffer, …); with ``CANCELLED``, a send
+                          that was cancelled
 ``OTHER``                 a call the simulator does not model (RMA, MPI-IO, …): named and timed, reported, skipped
 ========================= ===========================================================================================
 
@@ -112,7 +113,7 @@ class Flag(IntFlag):
     ANY_SOURCE = 16  # the receive or probe named no source
     ANY_TAG = 32  # … or no tag
     NONBLOCKING = 64  # a nonblocking collective
-    CANCELLED = 128  # a receive that was cancelled
+    CANCELLED = 128  # a receive or send that was cancelled
     PERSISTENT = 256  # started from a persistent request
     PICKLED = 512  # a lower-case call
     INTER = 1024  # on an intercommunicator: peer counts in the remote group

@@ -49,6 +49,14 @@ def test_local_sizes_are_held_against_those_that_were_recorded(pattern: str) -> 
     assert [each.name for each in (first, second)] == ["size / ranks", "size^2 / ranks"]
 
 
+def test_repeats_saved_before_are_gone(pattern: str, tmp_path: Path) -> None:
+    """A trace without repeats replaces one that was saved with two."""
+    made, target = clue.extrapolate(pattern, size=40, ranks=64), tmp_path / "big.clue"
+    replace(made, repeats=(made.trace, made.trace)).save(target)
+    assert replace(made, repeats=()).save(target) == (target,)
+    assert [path.name for path in tmp_path.glob("big*")] == ["big.clue"]
+
+
 def test_what_was_recorded_is_taken(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A recorded target is used as it is, without inference."""
     monkeypatch.undo()

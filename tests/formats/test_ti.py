@@ -166,6 +166,17 @@ def test_tests_that_do_not_tell_of_what_are_told() -> None:
     assert write_goal(trace.build(), "x").remarks == remarks
 
 
+def test_cancelled_sends_are_no_receives() -> None:
+    """A send that was cancelled, recorded as a local call with the flag, is told as a send."""
+    trace = TraceBuilder(2)
+    trace[0].add(Op.LOCAL, flags=Flag.CANCELLED)
+    trace[1].add(Op.POLL, peer=0, tag=7, flags=Flag.CANCELLED)
+    assert written(trace)[1] == (
+        "1 receive was cancelled and is left out",
+        "1 send was cancelled and is left out",
+    )
+
+
 def test_receives_that_do_not_tell_what_they_matched_are_told() -> None:
     """They are left out, and do not count among those that name what was matched."""
     trace = TraceBuilder(2)

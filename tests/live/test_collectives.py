@@ -126,6 +126,23 @@ def test_reductions_keep_the_order_of_ranks(live: Live, ranks: int) -> None:
     )
 
 
+@RANKS
+def test_a_count_of_reduce_scatter_block_is_that_of_a_block(live: Live, ranks: int) -> None:
+    """Each rank gets the sums of its two elements: element e, which is e + r on rank r of n, is n·e + n·(n - 1)/2."""
+    check(
+        live,
+        """
+        mine, found = np.arange(2 * size, dtype="i") + rank, np.full(2, -1, "i")
+        sums = size * np.arange(2 * rank, 2 * rank + 2) + size * (size - 1) // 2
+        comm.Reduce_scatter_block([mine, 2, MPI.INT], [found, 2, MPI.INT])
+        assert (found == sums).all(), found
+        comm.Reduce_scatter_block(MPI.IN_PLACE, [mine, 2, MPI.INT])
+        assert (mine[:2] == sums).all(), mine
+        """,
+        ranks,
+    )
+
+
 def test_an_operation_on_a_datatype_of_the_program(live: Live) -> None:
     """The program's operation gets a strided column with its gaps, not packed, and combines it element by element."""
     check(

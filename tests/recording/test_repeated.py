@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clue.errors import UsageError
-from clue.recording import record_repeatedly, repeated
+from clue.recording import record_repeatedly, repeated, repeats_beside
 from clue.trace import Trace
 from tests.recording.cases import Recorder
 
@@ -57,6 +57,25 @@ def test_places_are_checked_before_anything_is_recorded(recorder: Recorder, tmp_
     (tmp_path / "x.3.clue" / "thesis.tex").write_text("years")
     with pytest.raises(UsageError, match=r"x\.3\.clue: trace must be a new folder or replace a trace"):
         record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 3)
+    assert recorder.recorded == []
+
+
+def test_recordings_of_an_earlier_run_are_gone(recorder: Recorder, tmp_path: Path) -> None:
+    """Two recordings replace four: of the earlier run nothing is left that could be taken for a repeat."""
+    target = tmp_path / "x.clue"
+    record_repeatedly(Path("heat.py"), (), 1, target, 4)
+    found = record_repeatedly(Path("heat.py"), (), 1, target, 2)
+    assert len(recorder.recorded) == 6
+    assert found.repeats == tuple(repeats_beside(target)) == (tmp_path / "x.2.clue",)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.2.clue", "x.clue"]
+
+
+def test_what_is_no_repeat_is_not_removed(recorder: Recorder, tmp_path: Path) -> None:
+    """A folder named like a repeat that is no trace is refused before anything is recorded."""
+    (tmp_path / "x.2.clue").mkdir()
+    (tmp_path / "x.2.clue" / "thesis.tex").write_text("years")
+    with pytest.raises(UsageError, match=r"x\.2\.clue: trace must be a new folder or replace a trace"):
+        record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 1)
     assert recorder.recorded == []
 
 

@@ -141,7 +141,7 @@ def complete(
 ) -> None:
     """Write the wait for the requests that completed; ``None`` means that the test found nothing.
 
-    Requests that the program keeps (``kept``) are already known to be complete when it waits for them.
+    Requests that the program keeps (``kept``) are already known to be complete when it waits for them, or never does.
     """
     if done is None:
         recorder.emit(Op.POLL, peer=ANY)
@@ -156,7 +156,7 @@ def complete(
         if pending.curious:
             recorder.complete(pending, status)
         if kept:
-            pending.serials = ()
+            pending.serials, pending.rows, pending.wildcard = (), (), -1
         else:
             recorder.requests.forget(request, pending)
     if len(serials) == 1:

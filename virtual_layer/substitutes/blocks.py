@@ -27,6 +27,16 @@ class BlockForm(Enum):
     TYPED = "Neighbor_alltoallw"
 
 
+def all_blocks(mpi: Any, buffer: Any, blocks: int) -> Any:
+    """Return several blocks of a buffer as one; its count, if given, is that of a block."""
+    if type(buffer) is not list and type(buffer) is not tuple:
+        return buffer
+    holder, count, displacement, kind = split_message(mpi, buffer)
+    if count is None:
+        return buffer
+    return [holder, (int(count) * blocks, int(displacement or 0)), *([] if kind is None else [kind])]
+
+
 class Blocks:
     """Packs and unpacks buffers on real graphs of this process alone."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import Mode
 from clue.trace.ops import Flag, Op
-from virtual_layer.meaning.arguments import split_message
+from virtual_layer.substitutes.blocks import all_blocks
 from virtual_layer.substitutes.factories import Function
 from virtual_layer.substitutes.meeting import private
 from virtual_layer.substitutes.point_to_point import Ends
@@ -49,7 +49,7 @@ def psend_init(layer: Layer, original: Function) -> Function:
         known = ends.to(self, dest, tag)
         if known is None or partitions < 1:
             return original(self, buf, partitions, ends.real(self, dest), tag, info)
-        packing = init(self, _whole(layer.mpi, buf, partitions), 0, 0)
+        packing = init(self, all_blocks(layer.mpi, buf, partitions), 0, 0)
         request = layer.requests.prepare(lambda _: None)
         live = layer.requests.by_handle[request.handle]
 
@@ -87,7 +87,7 @@ def precv_init(layer: Layer, original: Function) -> Function:
         if known is None or partitions < 1 or source < 0 or tag < 0:
             return original(self, buf, partitions, ends.real(self, source), tag, info)
         real_tag = known.next_tag()
-        request = init(self, _whole(layer.mpi, buf, partitions), 0, real_tag)
+        request = init(self, all_blocks(layer.mpi, buf, partitions), 0, real_tag)
 
         def start(live: LiveRequest) -> None:
             live.serials = (requests.serial(),)
@@ -100,16 +100,6 @@ def precv_init(layer: Layer, original: Function) -> Function:
         return request
 
     return substitute
-
-
-def _whole(mpi: Any, buf: Any, partitions: int) -> Any:
-    """Return all parts of a buffer as one; its count, if given, is that of a part."""
-    if type(buf) is not list and type(buf) is not tuple:
-        return buf
-    holder, count, displacement, kind = split_message(mpi, buf)
-    if count is None:
-        return buf
-    return [holder, (int(count) * partitions, int(displacement or 0)), *([] if kind is None else [kind])]
 
 
 def _context(layer: Layer, known: LiveComm) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from clue.trace.calls import LiveOp
 from clue.trace.ops import PROC_NULL, Flag, Op
 from virtual_layer.meaning.arguments import element_size, in_place, operation_flags
+from virtual_layer.substitutes.blocks import all_blocks
 from virtual_layer.substitutes.collectives import across
 from virtual_layer.substitutes.contributions import Contribution, Reader, ask, persistent, place_of, placed, ways
 from virtual_layer.substitutes.factories import Factory
@@ -131,10 +132,12 @@ def _scanning(name: str, code: Op) -> Reader:
 
 
 def _reduce_scatter_block(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any = None) -> Contribution:
-    size = layer.blocks.size(recvbuf)
+    count = len(comm.group)
     if comm.remote is None and in_place(layer.mpi, sendbuf):
-        size = layer.blocks.sizes(recvbuf, len(comm.group))[0]
-    return _scattered(layer, comm, sendbuf, recvbuf, op, [size] * len(comm.group), _BLOCK)
+        size, recvbuf = layer.blocks.sizes(recvbuf, count)[0], all_blocks(layer.mpi, recvbuf, count)
+    else:
+        size, sendbuf = layer.blocks.size(recvbuf), all_blocks(layer.mpi, sendbuf, count)
+    return _scattered(layer, comm, sendbuf, recvbuf, op, [size] * count, _BLOCK)
 
 
 def _reduce_scatter(
