@@ -356,10 +356,15 @@ def _add_cache(commands: Commands) -> None:
     command = commands.add_parser(
         "cache",
         help="show or remove the files that clue keeps",
-        description="Show where clue keeps recordings of scripts and compiled code, and their sizes. The folder "
-        "is CLUE_CACHE, else clue in XDG_CACHE_HOME or ~/.cache.",
+        description="Show where clue keeps recordings of scripts, extrapolated traces, compiled code and the best "
+        "speed of this computer, and their sizes. The folder is CLUE_CACHE, else clue in XDG_CACHE_HOME or ~/.cache.",
     )
-    command.add_argument("--clear", action="store_true", help="remove all of it, except what is in use")
+    command.add_argument(
+        "--clear",
+        action="store_true",
+        help="remove all of it, except what is in use; the next recording then defines the best speed of this computer "
+        "anew",
+    )
     add_json(command)
     add_volume(command)
     command.set_defaults(run=_command("cache"))

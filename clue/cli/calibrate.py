@@ -273,8 +273,9 @@ def _processor(arguments: argparse.Namespace) -> int:
     if arguments.target:
         refuse(arguments, ["--kernels", "--busy", "--hosts"], "without --target, whose kernels are used", "both")
         if arguments.reference:
-            refuse(arguments, ["--time"], "without --target or without --reference, as nothing is measured", "both")
-    fill(arguments, time=2.0, repeats=3)
+            rule = "without --target or without --reference, as nothing is measured"
+            refuse(arguments, ["--time", "--confidence"], rule, "both")
+    fill(arguments, time=2.0, repeats=3, confidence=0.95)
     busy = busy_numbers(arguments.busy or processors)
     with progress() as tell:
         if arguments.target:
@@ -304,7 +305,8 @@ def _done(arguments: argparse.Namespace, node: NodeCalibration, output: Path) ->
 def _by_parts(arguments: argparse.Namespace, output: Path, name: str) -> int:
     """Compare a processor of the library with that of the recording, by published figures of both."""
     measuring = ["--program", "--reference", "--kernels", "--target", "--region", "--busy", "--repeats", "--time"]
-    refuse(arguments, [*measuring, "--mpiexec", "--hosts"], "without --target-part, for which nothing runs", "both")
+    measuring += ["--confidence", "--mpiexec", "--hosts"]
+    refuse(arguments, measuring, "without --target-part, for which nothing runs", "both")
     traces = _recordings(arguments.trace) if arguments.trace else []
     if not traces:
         refuse(arguments, ["--work"], "with a --trace that has regions", "none")

@@ -152,9 +152,7 @@ def _add_processor(subjects: Commands) -> Parser:
     subject.add_argument("--busy", type=positive, metavar="N", help="largest number of busy processors (default: all)")
     subject.add_argument("--repeats", type=positive, metavar="N", help="recordings of the program (default: 3)")
     subject.add_argument("--time", type=above_zero, metavar="SECONDS", help="time for each kernel (default: 2)")
-    subject.add_argument(
-        "--confidence", type=share, default=0.95, metavar="SHARE", help="confidence of intervals (default: 0.95)"
-    )
+    subject.add_argument("--confidence", type=share, metavar="SHARE", help="confidence of intervals (default: 0.95)")
     add_mpiexec(subject)
     subject.add_argument(
         "--hosts",
@@ -186,7 +184,7 @@ def _add_measuring(subject: Parser) -> None:
         metavar="SHARE",
         help="measure until medians are known within this share (default: 0.02)",
     )
-    subject.add_argument("--confidence", type=share, metavar="SHARE", help="confidence of that (default: 0.95)")
+    subject.add_argument("--confidence", type=share, metavar="SHARE", help="confidence of medians (default: 0.95)")
 
 
 def _add_output(subject: Parser) -> None:

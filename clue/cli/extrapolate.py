@@ -49,7 +49,7 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
         with progress() as tell:
             tell(f"reading {pattern}")
             family = Family.open(pattern)
-            tell(f"extrapolating {Path(family.program).name} to size {arguments.size} on {arguments.ranks} ranks")
+            tell(f"extrapolating {Path(family.program).name} to size {arguments.size} on {count_of(arguments.ranks)}")
             if family.at(arguments.size, arguments.ranks) is not None:
                 refuse(
                     arguments,
@@ -158,7 +158,7 @@ def _remarks(plan: Plan) -> Iterator[str]:
         yield f"the program is assumed to require {plan.learned}: if not, state its requirements by --admissible"
     lost = [name_of(each) for each in DIMENSIONS if not plan.bracketed(each)]
     so = f"burst times are extrapolated where they grow with {' or '.join(lost)}"
-    left_out = [f"size {each.size} on {each.ranks} ranks" for each in plan.left_out]
+    left_out = [str(Wanted(each.size, each.ranks)) for each in plan.left_out]
     if left_out:
         why = "would need more memory than this computer has free, and are left out"
         yield f"{', '.join(left_out)} {why}{f': {so}' if lost else ''}"

@@ -130,7 +130,8 @@ def _available(arguments: argparse.Namespace) -> int:
 def _best(arguments: argparse.Namespace) -> int:
     routine = _parallel(arguments)
     if arguments.machine is None and len(arguments.host) < 2:
-        raise UsageError("best must have --machine, or --host at least twice, got neither")
+        got = "one host" if arguments.host else "neither"
+        raise UsageError(f"best must have --machine, or --host at least twice, got {got}")
     if arguments.machine is not None:
         refuse(arguments, ["--host", "--token-file", "--timeout"], "without --machine", arguments.machine)
     with _forecaster(arguments) as forecaster:

@@ -9,7 +9,8 @@ from clue.cli.options import Command, Commands, Parser, above_zero, add_json, ad
 _FIT = """\
 TABLE.csv has a line for each run: size and measured (seconds); if known, ranks, processor (its kind), processes
 (on each processor), processors, compute and communicate (seconds of measured), and region:NAME (seconds of compute, or
-of measured if that is unknown; each region is a part of the model). A run on several kinds joins them by +:
+of measured if that is unknown; each region is a part of the model). A line for several runs of the same case has runs
+(seconds, separated by blanks) in place of measured. A run on several kinds joins them by +:
 processor athlon+pentium-ii, processors 1+8, processes 3+1.
 
 examples:

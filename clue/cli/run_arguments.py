@@ -27,7 +27,7 @@ def add_run(commands: Commands, run: Command) -> None:
     command = commands.add_parser(
         "run",
         allow_abbrev=False,  # for options_first must know which option takes a value
-        help="run a program in virtual time on a machine, for decisions that depend on arrival order",
+        help="run a program in virtual time on a machine: for programs whose decisions depend on arrival order",
         usage="clue run [options] CONFIG.yaml\n       clue run [options] -n RANKS --machine MACHINE "
         "PROGRAM.py | -m MODULE | -c CODE [ARGS…]",
         description="Run an unmodified mpi4py program in virtual time: any number of ranks run as processes of this "

@@ -102,8 +102,8 @@ def add_skeleton_predict(commands: Commands, run: Command) -> None:
     command.add_argument(
         "--dedicated",
         metavar="ALONE.json",
-        help="its output on the otherwise idle computer of the recording (default: it is assumed to be as short as it "
-        "was built to be)",
+        help="its output on the otherwise idle computer of the recording (default: the skeleton is assumed to take as "
+        "long there as it was built to take)",
     )
     command.add_argument(
         "--application",

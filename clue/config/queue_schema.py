@@ -54,7 +54,11 @@ class JobClassForm(Form):
         description="Ranks of an instance, out of those that the workload allows; or several, each with its relative "
         "share of the jobs. Default: those of the best split.",
     )
-    time_limit: Duration | None = Field(None, description="The time limit that users request.")
+    time_limit: Duration | None = Field(
+        None,
+        description="The time limit that users request; an option on which the predicted run time exceeds it is not "
+        "ranked.",
+    )
     overestimate: Annotated[Number, Field(ge=1)] | None = Field(
         None,
         description="Instead of time_limit: a job's time limit divided by its run time; default: 1, as if users knew "

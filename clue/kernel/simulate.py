@@ -237,7 +237,7 @@ def _wildcard_caveats(replay: Replay, program: Description) -> Iterator[Caveat]:
             About.PROGRAM,
             program.name,
             "{otherwise} of {wild} wildcard receives would have matched another message here; they are replayed as "
-            "recorded. If the program decides by what arrives first, run it live instead (clue run)",
+            "recorded. If the program takes whatever message arrives first, run it live instead (clue run)",
             figures={"otherwise": otherwise, "wild": wild},
             size=otherwise,
         )

@@ -157,6 +157,7 @@ def test_grids_within_a_node_take_its_own_link(
         ("best dgemm --m 1 --machine i-cluster", 2, "routine must be pdgemm or pdtrsm, got dgemm"),
         ("best pdgemm --m 1 --machine i-cluster", 2, "pdgemm: sizes must be m, n, k, got m"),
         ("best pdtrsm --m 1 --n 1", 2, "best must have --machine, or --host at least twice, got neither"),
+        ("best pdtrsm --m 1 --n 1 --host a", 2, "best must have --machine, or --host at least twice, got one host"),
         ("best pdtrsm --m 1 --n 1 --machine absent", 2, "absent"),
         ("best pdtrsm --m 1 --n 1 --machine kishimoto", 2, "kishimoto: processors of a grid must be of one type, got "),
         ("best pdgemm --m 90000 --n 90000 --k 90000 --machine i-cluster --processes 4", 1,

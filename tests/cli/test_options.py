@@ -275,7 +275,13 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
             ("--work core", "--work must go with --target-part, got none"),
             ("--target-part amd-epyc-9654 --work core", "--work must go with a --trace that has regions, got none"),
         ),
-        **dict.fromkeys(("--trace", "--confidence", "-o", "--name", "--json"), ALWAYS),
+        "--confidence": (
+            ("--target-part amd-epyc-9654 --confidence 0.9",
+             "--confidence must go without --target-part, for which nothing runs, got both"),
+            ("--target dgemm=1e9 --reference x --confidence 0.9",
+             "--confidence must go without --target or without --reference, as nothing is measured, got both"),
+        ),
+        **dict.fromkeys(("--trace", "-o", "--name", "--json"), ALWAYS),
     },
     "parts": {
         "--kind": (("parts/amd-epyc-9654 --kind switch",

@@ -30,6 +30,7 @@ def test_every_command_and_option_is_there() -> None:
 def test_what_help_says_below_the_options_is_there() -> None:
     """Columns of tables, examples, and lines for start files of shells are as on the terminal."""
     assert "processor athlon+pentium-ii, processors 1+8, processes 3+1." in MADE["reference/commands/model.md"]
+    assert "has runs\n(seconds, separated by blanks) in place of measured." in MADE["reference/commands/model.md"]
     assert '\n~/.bashrc:\n  eval "$(clue completion bash)"\n' in MADE["reference/commands/completion.md"]
 
 

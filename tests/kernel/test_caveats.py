@@ -86,7 +86,7 @@ CASES = [
         overtaken(),
         machine(3, contention={1: 1.0, 8: 2.0}),
         "jacobi.py: 1 of 2 wildcard receives would have matched another message here; they are replayed as recorded. "
-        "If the program decides by what arrives first, run it live instead (clue run)",
+        "If the program takes whatever message arrives first, run it live instead (clue run)",
     ),
     (
         unresolved(),

@@ -105,7 +105,7 @@ def _means(name: str, cases: Sequence[UnseenCase]) -> list[str]:
 
 def _live(sets: Mapping[str, Sequence[UnseenCase]]) -> Iterator[str]:
     """Yield the table of the programs that are run live: one row each."""
-    yield from ("## Programs that decide by the order of arrival: errors of live runs, as a user", "")
+    yield from ("## Programs that take whatever message arrives first: errors of live runs, as a user", "")
     live = [(name, case) for name, cases in sets.items() for case in cases if case.live]
     lines = []
     for name, program in dict.fromkeys((name, case.program) for name, case in live):

@@ -87,10 +87,10 @@ def _opening(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[st
         "",
         "- **user**: one plain `clue record` on this computer at the target's number of ranks, nominal performance",
         "  factors, links as `clue calibrate network` measures them between two of the target's hosts;",
-        "  `clue simulate --samples 100` (`clue run` for programs that decide by what comes first).",
+        "  `clue simulate --samples 100` (`clue run` for programs that take whatever message arrives first).",
         "- **calibrated**: the same, with a performance factor for each program, recorded on one node of the target.",
         "- **hindsight**: the same, with the CPU time that bursts took in the runs: the model of messages alone.",
-        "  Programs that decide by what comes first run live in all three columns; a factor is then one for all ranks.",
+        "  Programs that take whatever arrives first run live in all three columns, with one factor for all ranks.",
         "- **baseline**: max over ranks r of C(r) + max(S(r), R(r)): C is the computation of r; S and R are the sums",
         "  of L + m / B over the messages that r sends and receives, L being the time of an empty message over their",
         "  link, B its bandwidth from an empty message to 1 MiB. No simulation. **none**: `contention: none`.",
@@ -132,7 +132,7 @@ def _goals(cases: Sequence[UnseenCase]) -> Iterator[str]:
 
 
 def _columns(cases: Sequence[UnseenCase]) -> Iterator[str]:
-    yield "| column | mean absolute error | 90th percentile | near pairs ordered rightly | worst regret | tau |"
+    yield "| column | mean absolute error | 90th percentile | near pairs in the right order | worst regret | tau |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for name, column in COLUMNS.items():
         worth = Worth.of(cases, column)

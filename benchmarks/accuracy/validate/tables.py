@@ -82,7 +82,7 @@ def _opening(command: str) -> Iterator[str]:
         "Every program was recorded on one host whose links are not shaped; every kind of link was calibrated, and",
         "for each program, on four or eight processors and each kind of network, what its bursts take longer than",
         "recorded, at a smaller size. Its section was predicted from that, and run for real on the emulated machines;",
-        "nothing was fitted to the cases. Programs that decide by what comes first are predicted live. Processors are",
+        "nothing was fitted to the cases. Programs that take whatever arrives first are predicted live. Processors are",
         "emulated at one speed: CPU time of ranks counts at the speed that a core has at the moment, as a process of",
         "the lowest priority measures it all the time (`benchmarks/testbed/keeper.c`). All",
         "figures of the cases stand in the CSV file beside this page, in seconds; further columns are `error` =",

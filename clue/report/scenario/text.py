@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from clue.caveats import Count
 from clue.report.queue.text import format_rate
 from clue.report.shared.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.shared.warnings import warnings_text
-from clue.units import MONTH, count_of, format_number, format_time
+from clue.units import MONTH, count_of, format_exact, format_number, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from clue.predict.application import Application
     from clue.purchase import Scenario, Workload
 
 #: Largest number of listed options.
@@ -26,6 +28,7 @@ def scenario_text(scenario: Scenario) -> RenderableType:
         heading(scenario.name),
         facts((("budget", str(scenario.budget or "")), ("criterion", scenario.criterion.value))),
         _workloads(scenario),
+        _programs(scenario),
         _jobs(scenario),
         _options(scenario),
         _not_shown(scenario),
@@ -40,6 +43,27 @@ def _workloads(scenario: Scenario) -> Table:
         ranks = ", ".join(map(format_number, workload.ranks))
         add_row(shown, workload.name, kernels, _instances(workload), ranks, f"{workload.weight:g}")
     return shown
+
+
+def _programs(scenario: Scenario) -> Table:
+    """List the program or recording of each kernel: whoever reads another person's file must see what it starts."""
+    return bullets(
+        f"{workload.title(component)}: {_program(component.application)}"
+        for workload in scenario.workloads
+        for component in workload.components
+    )
+
+
+def _program(application: Application) -> str:
+    known, extrapolated, modelled = application.trace, application.extrapolated, application.modelled
+    if extrapolated is not None:
+        known = f"{extrapolated.pattern}, extrapolated to size {extrapolated.size}"
+    elif modelled is not None:
+        known = f"{modelled.path} at size {format_exact(modelled.size)}"
+    if application.script is None:
+        return str(known)
+    command = shlex.join((str(application.script), *application.arguments))
+    return f"{command}, recorded on first use" if known is None else f"{known}, of {command}"
 
 
 def _jobs(scenario: Scenario) -> Table | None:
