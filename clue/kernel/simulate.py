@@ -289,8 +289,8 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
         yield Caveat(
             About.MACHINE,
             machine.name,
-            "performance factors are relative to {reference}, but the program was recorded on {processor}: record it "
-            "there, or compare both processors (clue calibrate processor)",
+            "performance factors are relative to {reference}, but bursts were measured on {processor}: record or run "
+            "the program on {reference}, or compare both processors (clue calibrate processor)",
             {"reference": reference, "processor": program.processor},
         )
 

@@ -1158,3 +1158,16 @@ def test_algorithms_that_cannot_be_followed_are_said() -> None:
         "in live runs the blocks of the rank that calls first decide the algorithm of alltoallv"
     ]
     assert warnings("linear", of="alltoallv") == []
+
+
+def test_bursts_of_another_processor_are_told() -> None:
+    """If bursts were not measured on the reference processor of the machine, a warning names both, as in a replay."""
+
+    def program() -> Script:
+        yield Call(Op.LOCAL, seconds(1.0))
+
+    on = replace(machine(1), reference_processor="Intel Xeon")
+    said = "bursts were measured on AMD Ryzen: record or run the program on Intel Xeon"
+    assert [said in text for text in run(program(), on=on, processor="AMD Ryzen").result.warnings] == [True]
+    assert run(program(), on=on, processor="Intel Xeon").result.warnings == ()
+    assert run(program(), on=on).result.warnings == ()
