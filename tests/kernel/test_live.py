@@ -511,6 +511,45 @@ def test_polling_so_often_and_no_more() -> None:
     assert not any("polling" in warning for warning in done.result.warnings)
 
 
+def test_a_count_of_polls_that_reads_the_time_is_told() -> None:
+    """Each poll after the hundredth takes r and then 1/64 of the time t of the loop: t grows to 65/64 (t + r).
+
+    From t = 100 r on, 200 such polls lead to 165 r (65/64)^200 - 65 r, where 300 polls take 300 r; a warning says so.
+    """
+
+    def receiver() -> Script:
+        for _ in range(300):
+            assert (yield Call(LiveOp.IPROBE, peer=1, tag=ANY)) is None
+            yield Call(LiveOp.WTIME)
+        yield send(1)
+
+    def other() -> Script:
+        yield recv(0)
+
+    done = run(receiver(), other())
+    assert finishes(done)[0] == pytest.approx((165 * (65 / 64) ** 200 - 65) * RECEIVE + SEND)
+    assert any("1 polling loop that read the time went on" in warning for warning in done.result.warnings)
+
+
+@pytest.mark.parametrize("polls", [100, 300])
+def test_a_time_that_is_read_after_a_count_of_polls_is_no_part_of_the_loop(polls: int) -> None:
+    """A program that reads the time before and after its polls takes a poll's time for each; nothing is to be told."""
+
+    def receiver() -> Script:
+        yield Call(LiveOp.WTIME)
+        for _ in range(polls):
+            assert (yield Call(LiveOp.IPROBE, peer=1, tag=ANY)) is None
+        yield Call(LiveOp.WTIME)
+        yield send(1)
+
+    def other() -> Script:
+        yield recv(0)
+
+    done = run(receiver(), other())
+    assert finishes(done)[0] == pytest.approx(polls * RECEIVE + SEND)
+    assert not any("polling" in warning for warning in done.result.warnings)
+
+
 def test_a_count_of_polls_ends_though_others_go_on() -> None:
     """Rank 1 polls 103 times without success and sends, twice, to rank 0, which tests after each second of computation.
 

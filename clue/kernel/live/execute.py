@@ -166,6 +166,13 @@ def _result(job: Job, processor: str) -> Result:
             "long; to be exact, poll less often in a row, or compute in a region between polls"
         )
         warnings.append(counted(job.name, text, job.overlong))
+    if job.overlong_timed:
+        text = (
+            "{count:polling loop|polling loops} that read the time went on after more than 100 unsuccessful polls, "
+            "each up to 1/64 of its time too late if it ends at a time, and far too late if it counts its polls; to be "
+            "exact, poll less often in a row, or compute in a region between polls"
+        )
+        warnings.append(counted(job.name, text, job.overlong_timed))
     ops = sum(job.record.rows(rank.rank) for rank in ranks)
     return result_of(replay, program, placed, tuple(warnings), ops=ops)
 
