@@ -209,7 +209,7 @@ def _left_out(program: Description, live: bool) -> Iterator[Caveat]:
             {
                 "call": each.call,
                 "what": "run does not time" if live else "simulation leaves out",
-                "instead": _ONE_SIDED if each.call.startswith("Win.") and not live else "",
+                "instead": _ONE_SIDED if each.call.partition(".")[0] == "Win" and not live else "",
             },
             {"extent": each.extent},
             each.seconds or each.count,

@@ -936,6 +936,27 @@ def serving(served: list[Any]) -> Callable[[int, int, Any], list[Any]]:
     return serve
 
 
+def test_a_replay_of_a_kept_run_says_who_times_one_sided_operations() -> None:
+    """The trace of a run contains its one-sided operations; a replay leaves them out, and names what times them."""
+
+    def target() -> Script:
+        yield recv(1)
+
+    def origin() -> Script:
+        yield Call(LiveOp.SERVE, peer=0, nbytes=1000, request=0, entries=(0,))
+        yield wait(0)
+        yield send(0)
+
+    sources = [Scripted(_in_world(target(), 2), serving([])), Scripted(_in_world(origin(), 2))]
+    done = execute(sources, machine(2), record=True)
+    assert finishes(done)[1] == pytest.approx(sending(1) + transmission(1) + TRAVEL + SEND)
+    assert done.trace is not None
+    replayed = simulate(done.trace, machine(2))
+    assert replayed.ranks[1].finish == pytest.approx(SEND)
+    (said,) = [each for each in replayed.warnings if "Win is not modelled" in each]
+    assert said.endswith("; a live run gives such calls the time of messages (clue run)")
+
+
 def test_one_sided_operations_do_not_overtake_each_other() -> None:
     """With flows, the data of a put take 10 s; an unlock of the same origin without data is served after it."""
     served: list[Any] = []
