@@ -19,6 +19,7 @@ from clue.machine import ColdStart, Machine, Placement
 from clue.programs import program_name
 from clue.result import Result
 from clue.trace import Trace
+from clue.trace.computer import processor_name
 
 _COLD = (
     "cold_start is left out: measured bursts of a live run are cold already, as its ranks take turns on one core; "
@@ -97,6 +98,7 @@ def run(
                 spawn=begun.spawn,
                 burst=None if bursts is MEASURED else bursts.burst,
                 rate=_host_speed(bursts),
+                processor=_processor(bursts),
                 timeline=timeline,
                 traffic=traffic,
                 record=record,
@@ -108,8 +110,19 @@ def run(
     if speed is not None:
         speed.keep()
         notes += [speed.note] * bool(speed.note)
+    if isinstance(bursts, Replayed):
+        notes += [f"bursts are of {bursts.trace.name}: {each}" for each in bursts.trace.head.notes]
+    if trace is not None:
+        trace = replace(trace, head=replace(trace.head, processor=_processor(bursts)))
     warned = replace(result, warnings=(*result.warnings, *warnings))
     return _with_notes(LiveRun(warned, trace), program_name(command), notes)
+
+
+def _processor(bursts: Bursts) -> str:
+    """Return the processor on which bursts are or were measured; ``""`` if they are stated, or it is unknown."""
+    if isinstance(bursts, Replayed):
+        return bursts.trace.head.processor
+    return processor_name() if bursts is MEASURED else ""
 
 
 def _host_speed(bursts: Bursts) -> HostSpeed | Mapping[str, HostSpeed] | None:

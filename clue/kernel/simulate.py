@@ -209,7 +209,7 @@ def _left_out(program: Description, live: bool) -> Iterator[Caveat]:
             {
                 "call": each.call,
                 "what": "run does not time" if live else "simulation leaves out",
-                "instead": _ONE_SIDED if each.call.startswith("Win.") and not live else "",
+                "instead": _ONE_SIDED if each.call.partition(".")[0] == "Win" and not live else "",
             },
             {"extent": each.extent},
             each.seconds or each.count,
@@ -289,8 +289,8 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
         yield Caveat(
             About.MACHINE,
             machine.name,
-            "performance factors are relative to {reference}, but the program was recorded on {processor}: record it "
-            "there, or compare both processors (clue calibrate processor)",
+            "performance factors are relative to {reference}, but bursts were measured on {processor}: record or run "
+            "the program on {reference}, or compare both processors (clue calibrate processor)",
             {"reference": reference, "processor": program.processor},
         )
 

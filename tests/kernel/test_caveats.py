@@ -137,13 +137,13 @@ def test_a_caveat_says_what_to_do(trace: Trace, on: Machine, said: str) -> None:
 
 
 def test_factors_of_another_processor_are_told() -> None:
-    """If the program was not recorded on the reference processor, a warning names both and says how to compare them."""
+    """If bursts were not measured on the reference processor, a warning names both and says how to compare them."""
     built = computing().build()
     trace = replace(built, head=replace(built.head, processor="AMD Ryzen"))
     on = replace(machine(1), reference_processor="Intel Xeon")
     assert simulate(trace, on).warnings == (
-        "hand-made: performance factors are relative to Intel Xeon, but the program was recorded on AMD Ryzen: "
-        "record it there, or compare both processors (clue calibrate processor)",
+        "hand-made: performance factors are relative to Intel Xeon, but bursts were measured on AMD Ryzen: record or "
+        "run the program on Intel Xeon, or compare both processors (clue calibrate processor)",
     )
     assert simulate(trace, replace(on, reference_processor="AMD Ryzen")).warnings == ()
 

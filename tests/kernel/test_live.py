@@ -511,6 +511,45 @@ def test_polling_so_often_and_no_more() -> None:
     assert not any("polling" in warning for warning in done.result.warnings)
 
 
+def test_a_count_of_polls_that_reads_the_time_is_told() -> None:
+    """Each poll after the hundredth takes r and then 1/64 of the time t of the loop: t grows to 65/64 (t + r).
+
+    From t = 100 r on, 200 such polls lead to 165 r (65/64)^200 - 65 r, where 300 polls take 300 r; a warning says so.
+    """
+
+    def receiver() -> Script:
+        for _ in range(300):
+            assert (yield Call(LiveOp.IPROBE, peer=1, tag=ANY)) is None
+            yield Call(LiveOp.WTIME)
+        yield send(1)
+
+    def other() -> Script:
+        yield recv(0)
+
+    done = run(receiver(), other())
+    assert finishes(done)[0] == pytest.approx((165 * (65 / 64) ** 200 - 65) * RECEIVE + SEND)
+    assert any("1 polling loop that read the time went on" in warning for warning in done.result.warnings)
+
+
+@pytest.mark.parametrize("polls", [100, 300])
+def test_a_time_that_is_read_after_a_count_of_polls_is_no_part_of_the_loop(polls: int) -> None:
+    """A program that reads the time before and after its polls takes a poll's time for each; nothing is to be told."""
+
+    def receiver() -> Script:
+        yield Call(LiveOp.WTIME)
+        for _ in range(polls):
+            assert (yield Call(LiveOp.IPROBE, peer=1, tag=ANY)) is None
+        yield Call(LiveOp.WTIME)
+        yield send(1)
+
+    def other() -> Script:
+        yield recv(0)
+
+    done = run(receiver(), other())
+    assert finishes(done)[0] == pytest.approx(polls * RECEIVE + SEND)
+    assert not any("polling" in warning for warning in done.result.warnings)
+
+
 def test_a_count_of_polls_ends_though_others_go_on() -> None:
     """Rank 1 polls 103 times without success and sends, twice, to rank 0, which tests after each second of computation.
 
@@ -897,6 +936,27 @@ def serving(served: list[Any]) -> Callable[[int, int, Any], list[Any]]:
     return serve
 
 
+def test_a_replay_of_a_kept_run_says_who_times_one_sided_operations() -> None:
+    """The trace of a run contains its one-sided operations; a replay leaves them out, and names what times them."""
+
+    def target() -> Script:
+        yield recv(1)
+
+    def origin() -> Script:
+        yield Call(LiveOp.SERVE, peer=0, nbytes=1000, request=0, entries=(0,))
+        yield wait(0)
+        yield send(0)
+
+    sources = [Scripted(_in_world(target(), 2), serving([])), Scripted(_in_world(origin(), 2))]
+    done = execute(sources, machine(2), record=True)
+    assert finishes(done)[1] == pytest.approx(sending(1) + transmission(1) + TRAVEL + SEND)
+    assert done.trace is not None
+    replayed = simulate(done.trace, machine(2))
+    assert replayed.ranks[1].finish == pytest.approx(SEND)
+    (said,) = [each for each in replayed.warnings if "Win is not modelled" in each]
+    assert said.endswith("; a live run gives such calls the time of messages (clue run)")
+
+
 def test_one_sided_operations_do_not_overtake_each_other() -> None:
     """With flows, the data of a put take 10 s; an unlock of the same origin without data is served after it."""
     served: list[Any] = []
@@ -1158,3 +1218,16 @@ def test_algorithms_that_cannot_be_followed_are_said() -> None:
         "in live runs the blocks of the rank that calls first decide the algorithm of alltoallv"
     ]
     assert warnings("linear", of="alltoallv") == []
+
+
+def test_bursts_of_another_processor_are_told() -> None:
+    """If bursts were not measured on the reference processor of the machine, a warning names both, as in a replay."""
+
+    def program() -> Script:
+        yield Call(Op.LOCAL, seconds(1.0))
+
+    on = replace(machine(1), reference_processor="Intel Xeon")
+    said = "bursts were measured on AMD Ryzen: record or run the program on Intel Xeon"
+    assert [said in text for text in run(program(), on=on, processor="AMD Ryzen").result.warnings] == [True]
+    assert run(program(), on=on, processor="Intel Xeon").result.warnings == ()
+    assert run(program(), on=on).result.warnings == ()

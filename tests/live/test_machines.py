@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from clue.trace import Trace
+from clue.trace.computer import processor_name
 from tests.live.programs import Live
 
 #: One second of declared work, three times, with the virtual time printed after each.
@@ -78,6 +81,33 @@ def test_bursts_of_a_trace_go_by_speeds_as_in_its_replay(live: Live, recorded: t
     ended = live(WORK, "--bursts", trace, ranks=1)
     assert ended.status == 0, ended.err
     assert float(ended.out.splitlines()[0]) == pytest.approx(0.5)
+
+
+def test_whose_bursts_a_run_has_is_told(live: Live) -> None:
+    """A run warns if its bursts are not of the reference processor, and keeps the processor and notes of a trace.
+
+    A speed for declared work is stated, not measured on any processor.
+    """
+    (live.folder / "four.yaml").write_text(
+        NODES + "node_types: {host: {processors: 1}}\nreference_processor: Test Processor\n"
+    )
+    kept, busy = live.folder / "kept.clue", live.folder / "busy.clue"
+
+    def warnings(*options: str) -> list[str]:
+        ended = live(WORK, *options, "--json", ranks=1)
+        assert ended.status == 0, ended.err
+        found: list[str] = json.loads(ended.out)["warnings"]
+        return [each for each in found if "measured on" in each or "bursts are of" in each]
+
+    (told,) = warnings("--record", str(kept))
+    assert f"bursts were measured on {processor_name()}: record or run the program on Test Processor" in told
+    trace = Trace.open(kept)
+    assert trace.head.processor == processor_name()
+    replace(trace, head=replace(trace.head, processor="Other Processor", notes=("the host was busy",))).save(busy)
+    one, other = warnings("--bursts", str(busy))
+    assert "bursts were measured on Other Processor" in one
+    assert other == "prog.py: bursts are of busy.clue: the host was busy"
+    assert warnings(*DECLARED) == []
 
 
 UNEVEN = """\

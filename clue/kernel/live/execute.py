@@ -55,6 +55,7 @@ def execute(
     spawn: Spawner | None = None,
     burst: BurstRule | None = None,
     rate: HostSpeed | Mapping[str, HostSpeed] | None = None,
+    processor: str = "",
     timeline: bool = False,
     traffic: bool = False,
     record: bool = False,
@@ -71,6 +72,7 @@ def execute(
         burst: Durations of bursts, where they differ from the measured ones; bursts before calls that are not rows of a
             trace then take no time.
         rate: Speed of this computer in every region, or by region, for machines that state speeds by region.
+        processor: Model name of the processor on which bursts were measured; ``""``: unknown, or they were not.
         timeline: Whether to keep a timeline of every rank.
         traffic: Whether to keep the communication matrix: messages and bytes by sender and receiver.
         record: Whether to keep a trace of the run.
@@ -96,7 +98,7 @@ def execute(
     job.begin(sources)
     _run(job)
     trace = kept.trace(job.ranks, running.costs.regions) if isinstance(kept, FullRecord) else None
-    return Execution(_result(job), trace)
+    return Execution(_result(job, processor), trace)
 
 
 def _start(job: Job, rank: Rank, source: Source) -> Conversation:
@@ -138,7 +140,7 @@ def _with_room(machine: Machine, placed: Placement) -> Placement:
     return Placement((*placed.nodes, *free, *turns))
 
 
-def _result(job: Job) -> Result:
+def _result(job: Job, processor: str) -> Result:
     ranks, running = job.ranks, job.machine
     placed = Placement(running.placement.nodes[: len(ranks)])
     program = Description(
@@ -146,6 +148,7 @@ def _result(job: Job) -> Result:
         worlds=tuple(rank.world for rank in ranks),
         regions=running.costs.regions,
         host_speeds=running.costs.host_speeds,
+        processor=processor,
         largest=job.mailboxes.largest,
         unmodelled=tuple(Unmodelled(call, count, 0.0) for call, count in job.unmodelled.items()),
     )
@@ -163,6 +166,13 @@ def _result(job: Job) -> Result:
             "long; to be exact, poll less often in a row, or compute in a region between polls"
         )
         warnings.append(counted(job.name, text, job.overlong))
+    if job.overlong_timed:
+        text = (
+            "{count:polling loop|polling loops} that read the time went on after more than 100 unsuccessful polls, "
+            "each up to 1/64 of its time too late if it ends at a time, and far too late if it counts its polls; to be "
+            "exact, poll less often in a row, or compute in a region between polls"
+        )
+        warnings.append(counted(job.name, text, job.overlong_timed))
     ops = sum(job.record.rows(rank.rank) for rank in ranks)
     return result_of(replay, program, placed, tuple(warnings), ops=ops)
 

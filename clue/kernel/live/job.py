@@ -63,6 +63,7 @@ class Job:
         let_on: How often in a row spinning ranks went on because nothing else could happen.
         overlong: Number of polling loops that went on though they had found nothing, after polls that may have taken
             too long.
+        overlong_timed: Number of such loops that read the time between their polls.
         open_services: By origin and request, each unfinished one-sided operation: its request, the bytes of its reply,
             and its target rank.
         arrived: By target, the functions that serve one-sided operations that wait there for its next call.
@@ -88,7 +89,7 @@ class Job:
         self.meetings: dict[tuple[int, int], Meeting] = {}
         self.lines: dict[tuple[int, int], tuple[str, int]] = {}
         self.spinning: dict[int, Callable[[], None]] = {}
-        self.let_on = self.overlong = 0
+        self.let_on = self.overlong = self.overlong_timed = 0
         self.open_services: dict[tuple[int, int], tuple[Settled, int, int]] = {}
         self.arrived: defaultdict[int, deque[Callable[[], None]]] = defaultdict(deque)
         self.unmodelled: Counter[str] = Counter()

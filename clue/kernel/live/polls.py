@@ -55,6 +55,8 @@ class Polls:
         self._streak, self._streak_began = 0, 0.0
         #: Whether time has passed in one of these polls though nothing changed.
         self._skipped = False
+        #: Whether the program has asked for the time before one of these polls that does not look at memory.
+        self._timed = False
         self._line = -1
         #: Lines of the program that make these polls, unless they ask for the time or look at memory.
         self._lines: set[int] = set()
@@ -68,9 +70,12 @@ class Polls:
     def hear(self, call: Call, cpu: int) -> None:
         """Note the next call, and the duration of the burst before it in nanoseconds, measured or stated."""
         calls = call.op not in _IDLE or call.flags & BLOCKING
-        if calls and self._streak > _SPINNING and self._lines:
-            self._job.overlong += self._skipped
-            self._given_up |= {line: max(self._streak, self._given_up.get(line, 0)) for line in self._lines}
+        if calls and self._streak > _SPINNING:
+            if self._lines:
+                self._job.overlong += self._skipped
+                self._given_up |= {line: max(self._streak, self._given_up.get(line, 0)) for line in self._lines}
+            elif self._timed:
+                self._job.overlong_timed += self._skipped
         # A program that computes between its polls does not spin: it would go on, whether or not anything changes.
         if calls or cpu > _SPIN_BURST:
             self._go_on()
@@ -78,7 +83,7 @@ class Polls:
 
     def _go_on(self) -> None:
         """Note that this rank does not spin."""
-        self._streak, self._skipped = 0, False
+        self._streak, self._skipped, self._timed = 0, False, False
         self._lines.clear()
         self._job.stir()
 
@@ -112,6 +117,7 @@ class Polls:
             self._streak += 1
             if self.asked_time:
                 self._lines.clear()
+                self._timed |= row.op != Op.POLL
             elif row.op != Op.POLL:
                 self._lines.add(self._line)
             looked = rank.clock
@@ -225,7 +231,7 @@ class Polls:
             come = yield from self._until(pendings, max(change, rank.clock), ACTIONS_END)
             come = come or rank.env.now < since  # a bell at the very time of the last look
         del self._job.spinning[rank.rank]
-        self._skipped |= rank.clock < rank.env.now < change
+        self._skipped |= rank.clock < rank.env.now and (rank.env.now < change or change == limit)
         rank.wait_until(min(change, rank.env.now), None)
         self._spun = rank.clock
         if rank.clock == limit:
