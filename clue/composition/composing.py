@@ -4,8 +4,8 @@ The time that the critical path spends at a node in one iteration of the loop ar
 and so is the number of iterations of a loop. Times in a sequence are added; the time of a loop body is multiplied by
 its iterations (PEMPIs-Het, equation 12). Of branches that ranks execute side by side, each has the time that the path
 spends in it, so that a master's messages and the computation of the others meanwhile add up, as in PEMPIs-Het. The
-nodes of a master and its workers are fitted over the number of workers. At measured points, and with models that go
-through them, the sum is the makespan.
+nodes of a master and its workers are fitted over the number of workers, if every recording has some. At measured
+points, and with models that go through them, the sum is the makespan.
 """
 
 from __future__ import annotations
@@ -104,12 +104,15 @@ class _Measured:
         return tuple(found)
 
     def _others(self, node: Node) -> int:
-        """Return the number of ranks in branches of fixed size (masters), or 0 unless one branch has all the others."""
+        """Return the number of ranks in branches of fixed size (masters).
+
+        It is 0 unless one branch has all the others, at least one in each recording.
+        """
         ranks = [[len(child.ranks(number)) for number in range(len(self.examples))] for child in node.children]
         fixed = sum(counts[0] for counts in ranks if len(set(counts)) == 1)
         growing = [counts for counts in ranks if len(set(counts)) > 1]
         rest = [each.ranks - fixed for each in self.examples]
-        return fixed if growing == [rest] else 0
+        return fixed if growing == [rest] and all(rest) else 0
 
     def _repeated(self, node: Node, around: Floats, others: int) -> Repeated | None:
         iterations = np.array([node.mean_times(number) for number in range(len(self.examples))])

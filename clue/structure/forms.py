@@ -94,11 +94,13 @@ class Sum:
         )
 
 
-def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -> _Said:
-    """Return the common value of all forms that are integers there: the others are not the program's rule.
+def _integral(
+    forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings
+) -> list[tuple[Callable[[Surroundings], _Said], _Said]]:
+    """Return all forms that are integers there, with their values: the others are not the program's rule.
 
     Raises:
-        UndeterminedError: If these do not agree, or there are none.
+        UndeterminedError: If there are none.
     """
     results, errors = [], []
     for form in forms:
@@ -108,8 +110,17 @@ def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -
             errors.append(error)
     if not results:
         raise errors[0]
-    first, said = results[0]
-    differ = [str(form) for form, values in results[1:] if (values != said).any()]
+    return results
+
+
+def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -> _Said:
+    """Return the common value of all forms that are integers there.
+
+    Raises:
+        UndeterminedError: If these do not agree, or there are none.
+    """
+    (first, said), *others = _integral(forms, v)
+    differ = [str(form) for form, values in others if (values != said).any()]
     if differ:
         raise UndeterminedError(f"{first} and {differ[0]} fit all recordings alike and differ there", frozenset(differ))
     return said
@@ -148,7 +159,7 @@ class Rule:
         """
         if self.then is None or self.other is None:
             return _agreed(self.forms, v)
-        holds = [condition(v) for condition in self.conditions]
+        holds = [each for _, each in _integral(self.conditions, v)]
         disputed = np.logical_or.reduce([each != holds[0] for each in holds])
         values = np.zeros(len(disputed), np.int64)
         for rule, mask in ((self.then, holds[0]), (self.other, ~holds[0])):

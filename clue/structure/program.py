@@ -483,11 +483,14 @@ class Learner:
     def _learn_group(self, learned: PartRules, v: dict[str, Integers], row: Integers) -> None:
         comm = self._column("comm", v, row)
         pairs = set(zip(v["example"].tolist(), comm.tolist(), strict=True))
-        classes = {self.tables.classes[example][number] for example, number in pairs}
+        groups = {pair: self.tables.examples[pair[0]].trace.head.communicators[pair[1]].group for pair in pairs}
+        # Groups that differ on more ranks are equal on one, so the ordinal of a communicator of one rank says nothing.
+        told = {pair for pair in pairs if len(groups[pair]) > 1} or pairs
+        classes = {self.tables.classes[example][number] for example, number in told}
         if len(classes) > 1:
-            raise _NoRuleError(
-                f"communicators must be of one kind, got {', '.join(sorted(each.name for each in classes))}"
-            )
+            made = sorted(Counter(each.name for each in classes).items())
+            got = ", ".join(f"{count} of {name}" for name, count in made)
+            raise _NoRuleError(f"communicators must be made by one call of the program, got {got}")
         learned.of = classes.pop()
         kinds = [name for name in GROUPS if all(self._fits(name, *pair) for pair in pairs)]
         if not kinds:
@@ -495,7 +498,6 @@ class Learner:
         learned.groups = rivals(kinds, learned.of.name)
         grids = frozenset(map(grid_of, learned.groups))
         self.grids |= grids - {""} if len(grids) == 1 else frozenset()
-        groups = {pair: self.tables.examples[pair[0]].trace.head.communicators[pair[1]].group for pair in pairs}
         places = {(pair, rank): i for pair, group in groups.items() for i, rank in enumerate(group)}
         each = list(zip(v["example"].tolist(), comm.tolist(), strict=True))
         v["s"] = np.array([len(groups[pair]) for pair in each], np.int64)

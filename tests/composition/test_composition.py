@@ -16,7 +16,7 @@ from clue.composition import ComposedModel, compose, on_critical_path, recorded,
 from clue.errors import ModelError
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Machine, Network, NoContention, NodeType
-from clue.models import Loop, fit_in_turn
+from clue.models import Among, Loop, fit_in_turn
 from clue.models.parts import doubts, misfit
 from clue.structure import Graph, Kind, examples_of
 from clue.trace import Op, Trace, TraceBuilder
@@ -141,6 +141,35 @@ def test_a_master_and_its_workers_are_met_beyond_what_was_recorded() -> None:
     assert not model.time.inside({"n": [2000], "P": [16]})[0]
     loops = [time for time in model.nodes.values() if isinstance(time, Loop)]
     assert {str(loop.count) for loop in loops} == {"-1 + 1 P"}
+
+
+def started(n: int, ranks: int) -> Trace:
+    """Return a program: a master computes for 1 ms in any run, and n² / workers units are computed by each worker."""
+    trace = TraceBuilder(ranks, "deal.py")
+    trace[0].at(site(1))
+    trace[0].compute(1e-3)
+    trace[0].send(-1, 0)
+    for rank in range(1, ranks):
+        trace[0].at(SEND)
+        trace[0].send(rank, 8 * n)
+        trace[rank].at(TAKE)
+        trace[rank].recv(0)
+        trace[rank].at(RETURN)
+        trace[rank].compute(1e-6 * n**2 / (ranks - 1))
+        trace[rank].send(0, 8 * n)
+    for rank in range(1, ranks):
+        trace[0].at(COLLECT)
+        trace[0].recv(rank)
+    return trace.build()
+
+
+@pytest.mark.parametrize(("ranks", "among"), [((2, 3, 4), True), ((1, 2, 3, 4), False)])
+def test_models_are_over_workers_if_every_recording_has_some(ranks: tuple[int, ...], among: bool) -> None:
+    """On one rank there are no workers to divide by, so that all nodes are fitted over the ranks."""
+    where = network(Curve.line(1e-4, 1e-8), Curve.line(1e-4))
+    model = composed([(n, p, started(n, p)) for n in (100, 200, 300) for p in ranks], where)
+    assert any(isinstance(time, Among) for time in model.nodes.values()) == among
+    assert model.time(300, 2) > 0
 
 
 def test_plausible_models_meet_what_follows_their_terms() -> None:

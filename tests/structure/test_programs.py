@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clue.structure import Example, Generator, Learner, Tables, decided
-from clue.structure.atoms import Integers, parts, variable
+from clue.structure.atoms import Atom, Integers, parts, variable
 from clue.structure.forms import ZERO, Comparison, Predicate, Rule, Sum, UndeterminedError
 from clue.structure.rules import Search
 from clue.trace import Flag, Op
 from tests.properties import examples
 from tests.structure.judging import EXACT, WRONG, judge, judge_there, learn
-from tests.structure.programs import CASES, Case, between, first_larger, last_smaller
+from tests.structure.programs import CASES, Case, between, dims2, first_larger, last_smaller
 from tests.structure.stub import Comm, run
 
 pytestmark = pytest.mark.long
@@ -264,6 +264,52 @@ def test_a_form_that_is_no_integer_is_not_the_rule() -> None:
     assert Rule((half, floor))(there).tolist() == [3]
     with pytest.raises(UndeterminedError, match="1/2·n is no integer there"):
         Rule((half,))(there)
+
+
+def test_a_condition_on_a_form_that_is_no_integer_is_none() -> None:
+    """By hand: min(P // 2, 4) is 3 on 6 and 7 ranks and 4 on 9; P / 2 agrees with P // 2 on even numbers of ranks."""
+    half, floor = Sum(((Fraction(1, 2), (variable("P"),)),)), Sum(((Fraction(1), (next(parts(variable("P"), 2)),)),))
+    reached = tuple(
+        Predicate((Comparison(Atom(str(form), form, form.weight), ">=", ZERO, 4),)) for form in (half, floor)
+    )
+    rule = Rule((), reached, Rule.constant(4), Rule((half, floor)))
+    assert [rule(samples([(50, ranks)])).tolist() for ranks in (6, 7, 9)] == [[3] * 6, [3] * 7, [4] * 9]
+    alone = Rule((), reached[:1], Rule.constant(4), Rule((floor,)))
+    with pytest.raises(UndeterminedError, match="1/2·P is no integer there"):
+        alone(samples([(50, 7)]))
+
+
+def rows_then_columns(comm: Comm, n: int) -> None:
+    """Reduce along rows and columns of the most square grid, whose communicators one rank has alone."""
+    _, q = dims2(comm.size)
+    row, column = comm.split(lambda r: r // q), comm.split(lambda r: r % q)
+    assert row is not None
+    assert column is not None
+    row.allreduce(8 * n)
+    column.allreduce(16 * n)
+
+
+def test_communicators_of_one_rank_may_be_those_of_any_call() -> None:
+    """On one rank, a row and a column are the same group; on 25 ranks, each has five ranks, a column every fifth."""
+    case = Case(rows_then_columns, recorded=tuple((n, p) for n in (50, 77, 112) for p in (1, 4, 6, 9)))
+    learned = learn(case)
+    assert learned.refusals == ()
+    assert judge_there(case, learned, 224, 25).outcome == EXACT
+
+
+def dividing_again(comm: Comm, n: int) -> None:
+    """Make a communicator in each of three iterations."""
+    for _ in range(3):
+        every = comm.split(lambda _: 0)
+        assert every is not None
+        every.allreduce(8 * n)
+
+
+def test_communicators_of_several_calls_are_counted_by_constructor() -> None:
+    """The refusal tells that three communicators are used, not three times the name of their constructor."""
+    refusals = learn(Case(dividing_again, recorded=tuple((n, p) for n in (50, 77) for p in (4, 6)))).refusals
+    why = "Allreduce communicators must be made by one call of the program, got 3 of Split"
+    assert any(each.endswith(why) for each in refusals)
 
 
 def test_a_refusal_names_a_single_rank() -> None:
