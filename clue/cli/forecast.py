@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clue.cli.effects import refuse
-from clue.cli.terminal import progress, say, show, show_json
+from clue.cli.terminal import Volume, progress, say, show, show_json
 from clue.cli.tokens import read_token, serving_token
 from clue.config import load_machine, load_sequence
 from clue.errors import ClueError, UsageError
@@ -75,7 +75,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     elif found:
         show(benchmark_text(found, str(_store(arguments))))
     if failed:
-        say([str(error) for error in failed[:-1]], prefix="clue: ")
+        say([str(error) for error in failed[:-1]], prefix="clue: ", at=Volume.ERRORS)
         raise failed[-1]
     return 0
 

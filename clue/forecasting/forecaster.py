@@ -226,7 +226,11 @@ class Forecaster:
         warnings: dict[str, None] = {}
 
         def seconds(routine: str, sizes: Mapping[str, int], host: str) -> float:
-            found = self.time(routine, sizes, host)
+            try:
+                found = self.time(routine, sizes, host)
+            except ForecastError as error:
+                warnings[f"choices of hosts with {routine} on {host} are left out: {error}"] = None
+                raise
             warnings.update(dict.fromkeys(found.warnings))
             return found.seconds
 

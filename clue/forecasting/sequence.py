@@ -140,7 +140,7 @@ Between = Callable[[str, str], Route]
 def forecast_sequence(plan: Plan, seconds: Seconds, between: Between) -> Timeline:
     """Return the timeline of a sequence with the mapping by which it ends first.
 
-    Mappings by which data would go where no route leads are left out.
+    Mappings by which a step would run where it cannot, or data would go where no route leads, are left out.
 
     Args:
         plan: The sequence.

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from clue.cli import main
+from clue.errors import ForecastError
 from clue.forecasting import Forecaster, open_store
 from clue.forecasting.availability import Availability
 from clue.forecasting.server import Server, serving
@@ -215,6 +216,19 @@ def test_one_routine_that_fails_keeps_the_others(place: Path, capsys: pytest.Cap
     captured = capsys.readouterr()
     assert [each["routine"] for each in json.loads(captured.out)["routines"]] == ["own:work"]
     assert "clue: own:fails at " in captured.err and "ValueError: no" in captured.err
+
+
+def test_all_routines_that_fail_are_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both failures are reported, with -q, too: errors are never left out."""
+
+    def fails(name: str, *_: object) -> None:
+        raise ForecastError(f"{name}: routine must finish, got none")
+
+    monkeypatch.setattr("clue.cli.forecast.benchmark", fails)
+    for volume in ([], ["-q"]):
+        assert main(["forecast", "benchmark", "dgemm", "dgeadd", *volume]) == 1
+        told = [f"clue: {name}: routine must finish, got none" for name in ("dgemm", "dgeadd")]
+        assert capsys.readouterr().err.splitlines() == told
 
 
 def test_serve_until_it_is_ended(place: Path) -> None:

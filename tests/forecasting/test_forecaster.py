@@ -107,6 +107,21 @@ def test_hosts_to_which_no_link_leads_are_left_out_of_a_sequence(tmp_path: Path)
             forecaster.sequence(Plan(data, (replace(step, host=far),)))
 
 
+def test_hosts_on_which_a_step_cannot_run_are_left_out_of_a_sequence(tmp_path: Path) -> None:
+    """A faster host has 1 MB free of 6 MB that the product needs: the product runs here, and a warning says why."""
+    far = "127.0.0.1:9"
+    step = Step("X", "dgemm", CUBE, (), 8)
+    with forecasting(tmp_path) as forecaster:
+        forecaster.store.keep(dgemm(far, 1e-10))
+        forecaster.figures.put(f"host {far}", idle(far, memory=10**6).document())
+        found, (warning,) = forecaster.sequence(Plan({}, (step,), {}, (far, "localhost")))
+        assert found.hosts == {"X": "localhost"}
+        said = "dgemm: memory must suffice on 127.0.0.1:9, got "
+        assert warning.startswith(f"choices of hosts with dgemm on {far} are left out: {said}")
+        with pytest.raises(ForecastError, match=f"X: {said}"):
+            forecaster.sequence(Plan({}, (replace(step, host=far),)))
+
+
 def test_figures_are_measured_anew_past_their_deadline() -> None:
     """A figure is measured again after its deadline or if the clock went back, but not before."""
     with open_store(Path("none")) as store:
