@@ -16,7 +16,7 @@ from clue.display import frame_of, html, short_repr
 from clue.errors import UsageError
 from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, NoContention
-from clue.machine.link import Link
+from clue.machine.link import Link, LinkNoise
 from clue.machine.parts import Sockets
 from clue.machine.speed import SpeedCurve
 from clue.units import Money, count_of, format_size, format_time
@@ -246,6 +246,11 @@ class Network:
             within=dict(sorted(self.within.items())),
             collectives=dict(sorted(self.collectives.items())),
         )
+
+    @property
+    def without_noise(self) -> Network:
+        """The network without the noise of its links, on which no simulated time depends."""
+        return self.map(lambda link, _: replace(link, noise=LinkNoise()))
 
     @property
     def states_overheads(self) -> bool:

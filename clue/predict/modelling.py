@@ -20,7 +20,7 @@ import numpy as np
 from clue.caveats import About, Caveat, note
 from clue.errors import ModelError, UsageError
 from clue.kernel import Candidate
-from clue.machine import Machine, NodeType, Placement
+from clue.machine import Machine, NodeNoise, NodeType, Placement
 from clue.models import Configuration, Forecast, Use
 from clue.models.ensemble import TAIL
 from clue.models.model import ANY, Model
@@ -230,18 +230,22 @@ class _OfProgram(_Question):
 
 
 def description_of(machine: Machine) -> str:
-    """Return a fingerprint of a machine's description: of its figures, without names and prices.
+    """Return a fingerprint of a machine's description: of its figures, without names, prices and noise.
 
     Numbers of nodes are left out unless a topology depends on them; so are the parts that figures of nodes come from,
     and the order of regions and links.
     """
 
     def figures(node: NodeType) -> NodeType:
-        return replace(node.in_order, price=None, source="", sockets=None)
+        return replace(node.in_order, price=None, source="", sockets=None, noise=NodeNoise())
 
     times = (0.0, *(at for at, _ in machine.changes))
     states = [
-        (at, sorted((name, figures(node)) for name, node in state.node_types().items()), state.network.in_order)
+        (
+            at,
+            sorted((name, figures(node)) for name, node in state.node_types().items()),
+            state.network.without_noise.in_order,
+        )
         for at, state in zip(times, machine.epochs, strict=True)
     ]
     return hashlib.blake2b(repr(states).encode(), digest_size=8).hexdigest()

@@ -230,12 +230,12 @@ def intervals(edges: tuple[float, ...], end: float) -> Iterator[tuple[float, flo
 def model_of(where: Candidate) -> tuple[str, ...]:
     """Return the key of a machine model: figures of the network and of the node types with ranks.
 
-    It has no numbers of nodes, names, prices or sizes of memory, and no order of regions or links: figures on which no
-    predicted time depends.
+    It has no numbers of nodes, names, prices, sizes of memory or noise, and no order of regions or links: figures on
+    which no predicted time depends.
     """
     used = {where.machine.nodes[node].name: where.machine.nodes[node] for node in where.placement.nodes}
     types = {repr(replace(each.timed.in_order, name="", noise=NodeNoise())) for each in used.values()}
-    return (*sorted(types), repr(where.machine.network.in_order))
+    return (*sorted(types), repr(where.machine.network.without_noise.in_order))
 
 
 def student(x: float, degrees: float) -> float:

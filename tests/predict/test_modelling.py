@@ -24,6 +24,7 @@ from clue.uncertainty import Sampling
 from clue.units import Money
 from tests.kernel.cases import machine
 from tests.predict.test_predictor import Formula
+from tests.uncertainty.cases import noisy
 
 SIZES = (100.0, 200.0, 400.0, 800.0)
 
@@ -248,7 +249,7 @@ def test_a_composed_model_holds_for_its_machine_alone() -> None:
 
 
 def test_a_machine_that_was_described_otherwise() -> None:
-    """A changed figure of nodes or network causes a warning; price, source, parts, number and order do not."""
+    """A changed figure of nodes or network causes a warning; price, source, parts, noise, number and order do not."""
     one = cluster("slow", "slow")
     more = replace(one, nodes=one.nodes * 2, price=Money(1.0, "EUR"), source="elsewhere")
     parts = Sockets(Processor("part", "a processor", "by hand", "2026-11-02", price=Money(900.0, "EUR")))
@@ -262,3 +263,5 @@ def test_a_machine_that_was_described_otherwise() -> None:
     assert description_of(load_machine("kishimoto")) == description_of(load_machine("kishimoto"))
     orders = [machine(1, performance_factors=each) for each in ({"a": 2.0, "b": 3.0}, {"b": 3.0, "a": 2.0})]
     assert description_of(orders[0]) == description_of(orders[1])
+    quiet, *loud = noisy(), noisy(computation=0.1), noisy(factor=0.1), noisy(send=0.1), noisy(transmission=0.1)
+    assert {description_of(each) for each in loud} == {description_of(quiet)}

@@ -136,6 +136,12 @@ def test_a_model_of_a_machine_has_only_what_times_depend_on() -> None:
     assert model_of(Candidate(mixed, ONE)) != model_of(Candidate(mixed, Placement((0, 2))))
 
 
+def test_a_model_of_a_machine_has_no_noise() -> None:
+    """Noise of nodes and of links changes no prediction, so the error is that of the same machine."""
+    quiet, *loud = noisy(), noisy(factor=0.1), noisy(send=0.1), noisy(transmission=0.1)
+    assert {model_of(everywhere(each)) for each in loud} == {model_of(everywhere(quiet))}
+
+
 def test_a_model_of_a_machine_has_no_order_of_regions_or_links() -> None:
     """Regions and links that are written in another order change no time, so the error is the same."""
 
