@@ -72,7 +72,7 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
         raise
     if arguments.json:
         say(made.warnings, prefix="clue: warning: ")
-        show_json(extrapolation_document(made, family, str(target)))
+        show_json(extrapolation_document(made, family, str(target), remarks))
     else:
         show(extrapolation_text(made, family, str(target)))
     say([f"wrote {path}" for path in written])

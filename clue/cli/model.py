@@ -187,7 +187,7 @@ def _best(arguments: argparse.Namespace) -> int:
         )
     say(warnings, prefix="clue: warning: ")
     if arguments.json:
-        show_json(found_document(found, arguments.size, outside, replays))
+        show_json(found_document(found, arguments.size, outside, replays, warnings))
     else:
         show(found_text(found, arguments.size, f"{model.name} on {machine.name}", outside, replays))
     return 0

@@ -86,6 +86,16 @@ def test_from_a_table_to_the_best_processors(capsys: pytest.CaptureFixture[str])
     assert "24 candidates, all looked at." in out
 
 
+def test_the_document_has_the_warnings(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nodes without a model are left out; with -q only the document says so."""
+    run(capsys, FIT)
+    new = MACHINE.replace("[{count: 1, type: fast}", "[{count: 1, type: new}, {count: 1, type: fast}")
+    Path("box.yaml").write_text(new.replace("node_types:\n", "node_types:\n  new: {processors: 1}\n"))
+    status, out, err = run(capsys, "model best hpl.yaml --machine box.yaml --size 6400 --json -q")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["warnings"] == ["box: no models of new: left out"]
+
+
 def test_a_prediction_with_its_interval_and_domain(capsys: pytest.CaptureFixture[str]) -> None:
     """A prediction outside the fitted range has a wider interval and says which variables are outside."""
     run(capsys, FIT)

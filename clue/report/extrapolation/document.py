@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from clue.extrapolation.plan import Plan, Planned, Refused
 
 
-def extrapolation_document(made: Extrapolation, family: Family, target: str) -> Document:
-    """Describe an extrapolated trace, and the recordings from which it was made."""
+def extrapolation_document(made: Extrapolation, family: Family, target: str, warnings: Sequence[str] = ()) -> Document:
+    """Describe an extrapolated trace, and the recordings from which it was made; with warnings about these, if any."""
     return {
         "trace": target,
         **fields(made, "size"),
         "ranks": made.trace.ranks,
         "refused": [],
-        "warnings": list(made.warnings),
+        "warnings": [*warnings, *made.warnings],
         "factor": fields(made.factor, "size", "ranks"),
         "ops": len(made.trace.ops),
         "local": [fields(each, "dimension", "target", "low", "high", "inside") for each in made.local],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from clue.report.shared.document import Document, fields
@@ -48,7 +48,13 @@ def forecast_document(forecast: Forecast, outside: tuple[str, ...]) -> Document:
     return {**_forecast(forecast), "outside": list(outside)}
 
 
-def found_document(found: Found, size: float, outside: tuple[str, ...], replays: Beside | None = None) -> Document:
+def found_document(
+    found: Found,
+    size: float,
+    outside: tuple[str, ...],
+    replays: Beside | None = None,
+    warnings: Sequence[str] = (),
+) -> Document:
     """Describe the result of a search: the best configuration, and those after it with their losses.
 
     Args:
@@ -56,6 +62,7 @@ def found_document(found: Found, size: float, outside: tuple[str, ...], replays:
         size: Problem size N.
         outside: In what respects the best one lies outside the domain of the fit.
         replays: The best ones by replays, to compare with.
+        warnings: What a reader must know beside the figures.
     """
     candidates = [
         {**_candidate(each), **({"replayed": replays.replayed.get(i)} if replays else {})}
@@ -67,6 +74,7 @@ def found_document(found: Found, size: float, outside: tuple[str, ...], replays:
         "candidates": candidates,
         **fields(found, "total", "exhaustive"),
         "outside": list(outside),
+        "warnings": list(warnings),
         **({"replay": _beside(replays)} if replays else {}),
     }
 
