@@ -40,7 +40,7 @@ from clue.calibration.time_slice import measure_time_slice
 from clue.children import side_by_side
 from clue.cli.effects import fill, mpiexec_words, refuse
 from clue.cli.options import pairs
-from clue.cli.terminal import Report, output_file, plots_folder, progress, say, show, show_json
+from clue.cli.terminal import Report, check_different, output_file, plots_folder, progress, say, show, show_json
 from clue.config import load_machine, load_part, load_parts
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
@@ -182,8 +182,9 @@ def _mpiexec(arguments: argparse.Namespace) -> list[str]:
 def _output(arguments: argparse.Namespace, read: Iterable[str | None]) -> tuple[Path, str]:
     """Return the file to write, which is none of those that are read, and the name of its contents."""
     name = arguments.name or (Path(arguments.output).stem if arguments.output else "calibrated")
-    output = output_file(arguments.output or f"{name}.yaml", filter(None, read))
-    return output, name
+    output = Path(arguments.output or f"{name}.yaml")
+    check_different([("-o", output)], getattr(arguments, "plots", None))
+    return output_file(output, filter(None, read)), name
 
 
 def _write(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.programs import is_program, without_dashes
-from clue.cli.terminal import check_plots, output_trace, plots_folder, progress, say, show, show_json
+from clue.cli.terminal import check_different, check_plots, output_trace, plots_folder, progress, say, show, show_json
 from clue.errors import UsageError, no_such_program
 from clue.extrapolation import Extrapolation, Family, Pattern, RefusedError, extrapolate
 from clue.extrapolation.admissible import Admissible
@@ -84,6 +84,7 @@ def _target(pattern: Pattern, arguments: argparse.Namespace) -> Path:
     pattern.check()
     if pattern.names(Path(arguments.output)):
         raise UsageError(f"{arguments.output}: -o must not be a name that matches {pattern.text}, got one")
+    check_different([("-o", Path(arguments.output))], arguments.plots)
     return output_trace(arguments.output)
 
 

@@ -7,12 +7,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.options import counted
 from clue.cli.programs import is_program, meant_for_clue, without_dashes
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
-from clue.cli.terminal import check_plots, output_trace, progress, say
+from clue.cli.terminal import check_different, check_plots, output_trace, progress, say
 from clue.config import PlacementChoice, SimulationConfig, load_config, load_machine
 from clue.errors import UsageError, written_at
 from clue.execution import LiveRun
@@ -35,6 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_plots(arguments.plots)
     if arguments.plots is None:
         refuse(arguments, ["--window"], "with --plots", "no folder for plots")
+    if arguments.record is not None:
+        check_different([("--record", Path(arguments.record))], arguments.plots)
     words = without_dashes(arguments.words)
     if not words:
         raise UsageError("run must have a configuration or a program, got neither")
@@ -54,13 +57,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A program and its machine."""
+    """A program and its machine.
+
+    Attributes:
+        command: Command line of the program.
+        ranks: Number of ranks.
+        machine: The machine.
+        placement: Where ranks are placed.
+        place: Where a file states the placement, ``FILE:LINE:COLUMN``; empty if it does not.
+        read: Files of the program that a configuration names.
+    """
 
     command: tuple[str, ...]
     ranks: int
     machine: Machine
     placement: PlacementChoice
     place: str = ""
+    read: tuple[Path, ...] = ()
 
     @property
     def title(self) -> str:
@@ -87,7 +100,8 @@ def _from_config(config: SimulationConfig, arguments: argparse.Namespace) -> _Ru
     placement = config.placement if arguments.placement is None else _placement(arguments.placement)
     command = command_of(config.program, ranks, config.program.place or config.name)
     is_written = arguments.ranks is None and arguments.placement is None
-    return _Run(command, ranks, machine, placement, config.place_of("placement") if is_written else "")
+    place = config.place_of("placement") if is_written else ""
+    return _Run(command, ranks, machine, placement, place, tuple(config.program.files([ranks])))
 
 
 def command_of(application: Application, ranks: int, name: str) -> tuple[str, ...]:
@@ -137,7 +151,7 @@ def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
     with written_at(run.place):
         placement = run.placement.place(run.machine, run.ranks)
     if arguments.record is not None:
-        output_trace(arguments.record, _read(arguments))  # before time is spent on the run
+        output_trace(arguments.record, [*_read(arguments), *run.read])  # before time is spent on the run
     bursts = _bursts(arguments.bursts)
     # The program's output would overwrite a progress bar.
     with progress(bar=False) as tell:

@@ -145,6 +145,8 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
         "--plots": (
             ("--plan --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are fitted for"),
             ("--run --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are fitted for"),
+            ("x-{size}-{ranks}.clue --size 8 --ranks 4 -o out --plots out",
+             "out: -o must name a file, got a folder of --plots"),
         ),
         "-o": (("--plan --size 8 --ranks 4 -o x.clue pingpong.py", "-o must go with --run, or a pattern, got --plan"),),
         **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json", "--distribution"), ALWAYS),
@@ -232,7 +234,8 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
             f"{option}": ((f"{option} {value}".strip(), f"{option} must go with files to import, got none"),)
             for option, value in (("--form", "osu"), ("--where", "a=b"), ("--within-node", ""))
         },
-        **dict.fromkeys(("--eager-limit", "-o", "--name", "--nodes", "--processors", "--plots", "--json"), ALWAYS),
+        "--plots": (("osu.txt -o cal --plots cal", "cal: -o must name a file, got a folder of --plots"),),
+        **dict.fromkeys(("--eager-limit", "-o", "--name", "--nodes", "--processors", "--json"), ALWAYS),
     },
     "calibrate contention": {
         "--precision": (
@@ -240,7 +243,8 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
              "--precision must go without --machine, whose link is known, got pair.yaml"),
         ),
         **dict.fromkeys(("--machine", "--pairs", "--sizes", "--node-per-rank", "--mpiexec", "--hosts"), ALWAYS),
-        **dict.fromkeys(("--time", "--confidence", "-o", "--name", "--plots", "--json"), ALWAYS),
+        "--plots": (("--machine pair.yaml -o cal --plots cal", "cal: -o must name a file, got a folder of --plots"),),
+        **dict.fromkeys(("--time", "--confidence", "-o", "--name", "--json"), ALWAYS),
     },
     "calibrate processor": {
         **{
@@ -301,7 +305,11 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
             ("-n 2 --machine pair.yaml --window 1s:2s pingpong.py", "--window must go with --plots, got no folder"),
             ("which.yaml --plots p --window 1s:2s", "which: --window must go with one program on one machine, got a"),
         ),
-        **dict.fromkeys(("--bursts", "--virtual-clock", "--limit", "--json", "--plots"), ALWAYS),
+        "--plots": (
+            ("-n 2 --machine pair.yaml --record out --plots out pingpong.py",
+             "out: --record must name a file, got a folder of --plots"),
+        ),
+        **dict.fromkeys(("--bursts", "--virtual-clock", "--limit", "--json"), ALWAYS),
     },
     "serve": {
         "--seed": (("which.yaml --seed 3", "which: --seed must go with --samples, got none"),),

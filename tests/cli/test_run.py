@@ -9,7 +9,7 @@ import pytest
 
 from clue.cli import main
 from clue.cli.arguments import parse_arguments
-from clue.trace import Trace
+from clue.trace import Trace, TraceBuilder
 from tests.live.programs import MACHINE, processes_of
 from tests.recording.cases import standard_input_from
 
@@ -177,6 +177,7 @@ def test_a_virtual_clock_makes_sleeping_free(capfd: pytest.CaptureFixture[str]) 
             ["run.yaml", "--machine", "four.yaml", "--record", "four.yaml"],
             "four.yaml: output must not be a file that the command reads",
         ),
+        (["own.yaml", "--record", "own.clue"], "own.clue: output must not be a file that the command reads"),
         (["run.yaml", "-n", "5"], "placement: ranks must be at most 4 on four"),
         (
             ["crowded.yaml"],
@@ -196,6 +197,11 @@ def test_bad_usage_is_told_before_anything_runs(capfd: pytest.CaptureFixture[str
     """Each mistake is reported with status 2, and standard output stays empty."""
     Path("taken").mkdir()
     Path("taken/thing").touch()
+    recorded = TraceBuilder(2)
+    for rank in recorded:
+        rank.compute(1.0)
+    recorded.build().save("own.clue")
+    Path("own.yaml").write_text(Path("run.yaml").read_text().replace("ranks: 2", "ranks: 2, trace: own.clue"))
     Path("crowded.yaml").write_text("program: {script: prog.py, ranks: 5}\nmachine: four.yaml\n")
     for name, line in (("listed", "placement: [0, 0, 1]"), ("twice", "instances: 2")):
         Path(f"{name}.yaml").write_text(f"{Path('run.yaml').read_text()}{line}\n")
