@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     dedicated = None if arguments.dedicated is None else load_skeleton_run(arguments.dedicated)
     measured = predict(here, dedicated, arguments.application)
     if arguments.json:
-        show_json(measured_document(measured))
+        show_json(measured_document(measured, here))
     else:
         show(measured_text(measured, here))
     return 0

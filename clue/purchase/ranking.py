@@ -189,11 +189,20 @@ def _about_steps(steps: Steps | None, scenario: Scenario) -> Iterator[str]:
         yield f"the best use of more money is left out: {lacking}"
 
 
-def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None) -> None:
+def check_samples(scenario: Scenario) -> None:
+    """Check that samples can be drawn by the criteria of a comparison.
+
+    Raises:
+        UsageError: If one of them is about a queue.
+    """
     wanted = [scenario.criterion, *scenario.weighted]
-    if sampling is not None and QUEUED & set(wanted):
-        got = ", ".join(each.value for each in wanted if each in QUEUED)
+    if got := ", ".join(each.value for each in wanted if each in QUEUED):
         raise UsageError(f"{scenario.name}: samples must be of criteria without a queue, got {got}")
+
+
+def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None) -> None:
+    if sampling is not None:
+        check_samples(scenario)
     _check_use(scenario)
     for workload in scenario.workloads:
         for component in workload.components:

@@ -19,6 +19,7 @@ from clue.predict.remembering import RememberingPredictor
 from clue.progress import Progress, silent
 from clue.purchase import Ranking, Scenario, rank_options
 from clue.purchase.attempts import KnownRuns
+from clue.purchase.ranking import check_samples
 from clue.report.page import Field, live_page, ranking_pieces
 from clue.uncertainty import ModelError, Sampling
 from clue.units import count_of
@@ -149,6 +150,8 @@ class LiveRanking:
     def _ranked(self, changes: Mapping[str, str], progress: Progress, *, in_full: bool) -> Answer:
         begin, before = time.perf_counter(), self._predictor.asked
         scenario = self._changeable.changed(changes)
+        if self._sampling is not None:
+            check_samples(scenario)  # the first answer draws none, and would be followed by a refusal
         awaited = [] if in_full else list(self._awaited(scenario))
         sampling = None if awaited else self._sampling
         progress("ranking", 0, 0)

@@ -281,6 +281,25 @@ def test_the_front_is_what_nothing_beats() -> None:
     assert mean_makespan(ranking().entries[3], weights) == pytest.approx((3 * 8 + 16) / 4)
 
 
+def test_rented_options_cost_their_rent_beside_options_without_costs() -> None:
+    """Cheap is rented for 90,000 ATS over two years, and its price is 0; Fine costs its price of 298,500.50 ATS.
+
+    With a rent of 400,000 ATS, Fine is cheaper; both take as long.
+    """
+    fine, cheap = with_costs().entries[1], with_costs().entries[3]
+    assert cheap.cost is not None
+    rent_of_dear = CostSheet({"purchase": 0.0, "cloud": 4e5}, 0.5, None, None)
+    rented = replace(cheap, price=Money(0.0, "ATS"))
+    dear = replace(rented, cost=replace(cheap.cost, sheet=rent_of_dear))
+    for option, rent, best in ((rented, "90,000", "Cheap"), (dear, "400,000", "Fine")):
+        shown = replace(with_costs(), entries=(replace(fine, cost=None), option))
+        chart = content_of(shown, scenario(), "clue", "clue 0.1").section("price-time")
+        assert isinstance(chart, Picture) and chart.title == "Cost and time"
+        assert chart.words.endswith(f"Pareto front: {best}.")
+        told = [shape.told.partition(" ATS")[0] for shape in chart.shapes]
+        assert f"Cheap: {rent}" in told and "Fine: 298,500" in told
+
+
 def cells(page: Page, name: str) -> list[tuple[str, ...]]:
     """Return the texts of the rows of a table."""
     found = page.section(name)

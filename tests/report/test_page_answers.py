@@ -168,5 +168,7 @@ def test_waiting_over_load_is_in_a_table() -> None:
     assert rows(section(with_queues(), "queue-by-load")) == [
         ("Cheap", "0.1", "60 s"), ("Cheap", "0.5", "60 min"), ("Cheap", "0.9", "10 h"),
     ]  # fmt: skip
+    chart = section(with_queues(), "queue-load")
+    assert isinstance(chart, Picture) and chart.caption == "1 of 2 options."
     endless = replace(with_queues(), entries=(with_queues().entries[1],))
-    assert section(endless, "queue-by-load") is None
+    assert section(endless, "queue-by-load") is None and section(endless, "queue-load") is None

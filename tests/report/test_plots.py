@@ -8,13 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clue.models import Method, Run, Use, fit_cluster
+from clue.models.model import Model
 from clue.report.machine.plot import plot_machine
+from clue.report.model.plot import draw_model
 from clue.report.ranking.plot import plot_performance, plot_ranking, plot_speedup
 from clue.report.result.communication import draw_communication
 from clue.report.timeline.plot import draw_timeline
 from clue.result import SEGMENT, Result, Timeline, Traffic
 from tests.report.cases import SCALING, machine, many_ranks, ranking, result
-from tests.report.pictures import is_picture
+from tests.report.pictures import is_picture, texts
 
 
 @pytest.mark.long
@@ -29,6 +32,15 @@ def test_ranking_machine_and_scaling_are_drawn_with_fixed_names(tmp_path: Path) 
     names = ["ranking.png", "breakdown.png", "delays.png", "speedup.png", "performance.png"]
     assert [path.name for path in written] == names
     assert all(map(is_picture, written))
+
+
+def test_a_picture_of_a_model_counts_the_runs_that_it_leaves_out() -> None:
+    """Five runs on a slow processor have a model; one on a slow and a fast one has none, and is not drawn."""
+    alone = [Run(size, {"slow": Use(1)}, size / 100) for size in (100.0, 200.0, 400.0, 800.0, 1600.0)]
+    mixed = Run(400.0, {"slow": Use(1), "fast": Use(1)}, 2.0)
+    for runs, told in ((alone, "All 5 runs"), ([*alone, mixed], "5 of 6 runs\n(others have no model, ")):
+        model = Model("m", "nt", False, "runs.csv", "2026-12-01", tuple(runs), fit_cluster(runs, Method("nt")))
+        assert any(text.startswith(told) for text in texts(draw_model(model)))
 
 
 @pytest.mark.parametrize("ranks", [1, 2, pytest.param(12, marks=pytest.mark.long), 200])

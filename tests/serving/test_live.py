@@ -107,6 +107,17 @@ def test_what_takes_longer_comes_apart(tmp_path: Path) -> None:
     assert order(whole.page) == order(first.page) == ["fast", "slow"]
 
 
+def test_criteria_of_queues_are_refused_at_once_with_samples(tmp_path: Path) -> None:
+    """With samples, the first answer refuses a criterion of queues, as the command does; without them, it ranks."""
+    more = "jobs: {pp: {per_month: 100000}}\nqueue: {jobs: 200, replications: 2}\n"
+    (tmp_path / "plain").mkdir()
+    sampled, plain = cases.live(tmp_path, sampling=Sampling(10), more=more), cases.live(tmp_path / "plain", more=more)
+    with pytest.raises(UsageError, match="samples must be of criteria without a queue, got waiting"):
+        sampled.changed({"criterion": "waiting"})
+    assert sampled.changed({"criterion": "makespan"}).awaited
+    assert set(order(plain.changed({"criterion": "waiting"}).page)) == {"fast", "slow"}
+
+
 class Slow(ReplayPredictor):
     """A predictor that lets another page change figures while it is asked for noise."""
 

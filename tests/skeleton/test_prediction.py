@@ -124,6 +124,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["skeleton", "predict", "--dedicated", alone, "--here", here, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["seconds"], found["scale"], found["measured_ratio"]) == (240.0, 8.0, True)
+    assert (found["skeleton_seconds"], found["application"]) == (30.0, 100.0)
     assert found["low"] < 240.0 < found["high"]
     assert main(["skeleton", "predict", "--dedicated", alone, "--here", here]) == 0
     told = capsys.readouterr().out

@@ -13,7 +13,7 @@ from clue.models import Run, ranks_of
 from clue.models.model import Model
 from clue.report.model.text import configuration_text
 from clue.report.shared import style
-from clue.units import format_time
+from clue.units import count_of, format_time
 
 #: Largest number of configurations with a curve: those with most runs, from few ranks to many.
 MOST = 6
@@ -34,7 +34,7 @@ def draw_model(model: Model) -> Figure:
     curves, pairs = drawn.subplots(1, 2)
     said = model.said()
     _draw_curves(curves, model, [run for run, _ in said])
-    _draw_pairs(pairs, said)
+    _draw_pairs(pairs, said, len(model.runs))
     handles, labels = (
         [*a, *b] for a, b in zip(curves.get_legend_handles_labels(), pairs.get_legend_handles_labels(), strict=True)
     )
@@ -76,7 +76,7 @@ def _draw_curves(axes: Axes, model: Model, runs: list[Run]) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda time, _: format_time(time)))
 
 
-def _draw_pairs(axes: Axes, said: list[tuple[Run, float]]) -> None:
+def _draw_pairs(axes: Axes, said: list[tuple[Run, float]], every: int) -> None:
     pairs = np.array([(run.seconds, seconds) for run, seconds in said if run.seconds > 0 and seconds > 0])
     if not len(pairs):
         return
@@ -84,6 +84,8 @@ def _draw_pairs(axes: Axes, said: list[tuple[Run, float]]) -> None:
     axes.plot(ends, ends, color=style.INK, linewidth=1, label="fitted = measured")
     axes.plot(pairs[:, 0], pairs[:, 1], ".", color=style.COMPUTE, markersize=5, label="a run")
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
-    style.finish_axes(axes, "measured", "fitted", f"All {len(pairs):,} runs", grid="both")
+    others = "others have no model, or no fitted time above 0"
+    told = f"All {every:,} runs" if len(pairs) == every else f"{len(pairs):,} of {count_of(every, 'run')}\n({others})"
+    style.finish_axes(axes, "measured", "fitted", told, grid="both")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda time, _: format_time(time)))

@@ -236,8 +236,9 @@ def _clouds(ranking: Ranking, scenario: Scenario, placed: Sequence[Entry]) -> It
     currencies = {each.price.currency for each in priced if each.price is not None}
     drawn: set[Criterion] = set()
     if len(priced) > 1 and len(currencies) == 1:
-        yield parts.picture(_money_and_time(ranking, scenario, priced[:MOST_POINTS], next(iter(currencies))))
-        drawn = {Criterion.TOTAL_COST, Criterion.MAKESPAN} if all(each.cost is not None for each in priced) else drawn
+        shown = priced[:MOST_POINTS]
+        yield parts.picture(_money_and_time(ranking, scenario, shown, next(iter(currencies))))
+        drawn = {Criterion.TOTAL_COST, Criterion.MAKESPAN} if _is_over_life(shown) else drawn
     # Options of the front that are not among the first are known, too. The front comes first, to be cut last.
     on_front = ranking.pareto or ()
     known = [each for each in ranking.in_order if len(each.figures) > 1]
@@ -284,10 +285,8 @@ def _criterion(criterion: Criterion, ranking: Ranking) -> str:
 
 
 def _money_and_time(ranking: Ranking, scenario: Scenario, priced: Sequence[Entry], currency: str) -> Chart:
-    """Draw options by cost, over their life if that is known of all, and time."""
-    whole = [each.cost.sheet.total for each in priced if each.cost is not None]
-    over_life = len(whole) == len(priced)
-    amounts = whole if over_life else [0.0 if each.price is None else each.price.amount for each in priced]
+    """Draw options by cost, over their life if any option states costs, and time."""
+    over_life, amounts = _is_over_life(priced), [_paid(each) for each in priced]
     times = [mean_makespan(each, scenario) for each in priced]
     unbeaten = set(front(list(zip(amounts, times, strict=True))))
     scale = time_scale(max(times))
@@ -310,6 +309,18 @@ def _money_and_time(ranking: Ranking, scenario: Scenario, priced: Sequence[Entry
     caption = "Blue and joined: the Pareto front, options that none beats in both cost and time."
     title = "Cost and time" if over_life else "Price and time"
     return Chart("price-time", title, words, height, tuple(shapes), caption=caption)
+
+
+def _is_over_life(priced: Sequence[Entry]) -> bool:
+    """Tell whether options are compared by their costs over the service life: prices lack the rent of nodes."""
+    return any(each.cost is not None for each in priced)
+
+
+def _paid(entry: Entry) -> float:
+    """Return what is paid for an option over its life: without stated costs its price, as in the total cost."""
+    if entry.cost is not None:
+        return entry.cost.sheet.total
+    return 0.0 if entry.price is None else entry.price.amount
 
 
 def mean_makespan(entry: Entry, scenario: Scenario) -> float:

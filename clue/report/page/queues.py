@@ -32,9 +32,9 @@ def queue_sections(ranking: Ranking, placed: Sequence[Entry]) -> Iterator[Sectio
     if measured:
         yield parts.picture(_waiting(measured))
         yield parts.picture(_nodes(measured))
-    if curved := [(each, queue) for each, queue in known if queue.curve]:
-        yield parts.picture(_curves(curved))
-        yield _loads(curved)
+    if any(queue.curve for _, queue in known):
+        yield parts.picture(_curves(known))
+        yield _loads(known)
     yield _table(ranking, known)
     yield _classes(known)
 
@@ -95,8 +95,9 @@ def _nodes(known: Known) -> Chart:
 
 
 def _curves(known: Known) -> Chart:
-    """Draw the mean waiting time over the load."""
-    shown = known[:MOST_LINES]
+    """Draw the mean waiting time over the load, which is known of the first options only."""
+    shown = [(each, queue) for each, queue in known if queue.curve][:MOST_LINES]
+    some = f"{len(shown)} of {count_of(len(known), 'option')}." if len(shown) < len(known) else ""
     scale = time_scale(max(wait for _, queue in shown for _, wait in queue.curve))
     drawn = [
         Line(each.option, colour, [
@@ -108,11 +109,11 @@ def _curves(known: Known) -> Chart:
     height, shapes = lines(drawn, "load: work as a share of what nodes can do", f"mean waiting ({scale.unit})")
     words = "Lines of how long a job waits on average where the same jobs come faster or slower."
     legend = tuple((line.name, line.colour) for line in drawn)
-    return Chart("queue-load", "Waiting over load", words, height, tuple(shapes), legend, _left(shown, known))
+    return Chart("queue-load", "Waiting over load", words, height, tuple(shapes), legend, some)
 
 
 def _loads(known: Known) -> Section:
-    """Return the mean waiting time at each load."""
+    """Return the mean waiting time at each load, of the options of which it is known."""
     columns = [("option", False), ("load", True), ("mean waiting", True)]
     rows = [
         (Cell(each.option), Cell(f"{load:.3g}", load), Cell(format_time(wait), wait))

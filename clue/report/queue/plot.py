@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from clue.purchase import Ranking
 from clue.report.shared import style
 from clue.report.shared.scale import time_scale
+from clue.units import count_of
 
 #: Number of options drawn: the first ones.
 _DRAWN = 7
@@ -14,12 +15,13 @@ _DRAWN = 7
 
 def draw_waiting(ranking: Ranking) -> Figure | None:
     """Draw mean waiting time over load, by option; ``None`` if no queue was simulated at several loads."""
-    queues = [(each.option, each.queue) for each in ranking.entries if each.queue is not None and each.queue.curve]
-    if not queues:
+    queues = [(each.option, each.queue) for each in ranking.entries if each.queue is not None]
+    shown = [(option, queue) for option, queue in queues if queue.curve][:_DRAWN]
+    if not shown:
         return None
-    shown = queues[:_DRAWN]
     scale = time_scale(max(waiting for _, queue in shown for _, waiting in queue.curve))
-    drawn = style.figure(9, 4.8, f"{ranking.scenario}: waiting over load")
+    some = f" ({len(shown)} of {count_of(len(queues), 'option')})" if len(shown) < len(queues) else ""
+    drawn = style.figure(9, 4.8, f"{ranking.scenario}: waiting over load{some}")
     axes = drawn.subplots()
     handles, labels = [], []
     for i, ((option, queue), colour) in enumerate(zip(shown, style.colours(len(shown)), strict=True)):

@@ -20,7 +20,8 @@ def ranking_document(ranking: Ranking) -> Document:
     """Describe a ranking: options by position, then those that have none, with the reason.
 
     ``affordable`` is ``null`` if it is unknown whether the budget covers an option, because its price is not stated;
-    such options come before those over the budget, which come last.
+    such options come before those over the budget, which come last. ``criteria`` has the units of the figures of the
+    Pareto front; ``service_life`` (s) and ``discount_rate`` are those of costs, if any are stated.
     """
     return plain(
         {
@@ -30,7 +31,8 @@ def ranking_document(ranking: Ranking) -> Document:
             "budget": money(ranking.budget),
             "ranking": [_entry(each) for each in ranking.in_order],
             # Only a number of positions was requested; other options have none, with the bound of their score.
-            **({} if ranking.pareto is None else {"pareto": list(ranking.pareto)}),
+            **_front(ranking),
+            **_period(ranking),
             **answers_document(ranking),
             **({"weighted": _weighted(ranking)} if ranking.weighted else {}),
             **fields(ranking, "first", "left_out", "interrupted", "certain", "engine", "engine_reason"),
@@ -38,6 +40,19 @@ def ranking_document(ranking: Ranking) -> Document:
             "warnings": list(ranking.warnings),
         }
     )
+
+
+def _front(ranking: Ranking) -> Document:
+    if ranking.pareto is None:
+        return {}
+    units = {criterion.value: {"unit": unit} for criterion, unit in ranking.units.items()}
+    return {"pareto": list(ranking.pareto), "criteria": units}
+
+
+def _period(ranking: Ranking) -> Document:
+    if all(each.cost is None for each in ranking.entries):
+        return {}
+    return {"service_life": ranking.life, "discount_rate": ranking.discount_rate}
 
 
 def _weighted(ranking: Ranking) -> Document:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clue.skeleton.construction import Skeleton
-    from clue.skeleton.prediction import Measured
+    from clue.skeleton.prediction import Measured, SkeletonRun
     from clue.skeleton.work import Character
 
 
@@ -82,11 +82,13 @@ def skeleton_document(written: Written) -> Document:
     }
 
 
-def measured_document(measured: Measured) -> Document:
-    """Describe the prediction of an application's time from a run of its skeleton."""
+def measured_document(measured: Measured, here: SkeletonRun) -> Document:
+    """Describe the prediction of an application's time from a run of its skeleton, with the times it is made from."""
     return {
         **fields(measured, "seconds", "scale", "skeleton", "ranks"),
         **fields(measured.interval, "low", "high"),
         "measured_ratio": measured.is_ratio_measured,
+        "skeleton_seconds": here.seconds,
+        "application": here.application,
         "warnings": [caveat.said for caveat in measured.caveats("")],
     }

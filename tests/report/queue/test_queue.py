@@ -160,6 +160,17 @@ def test_waiting_over_load_is_drawn() -> None:
     assert draw_waiting(ranking()) is None
 
 
+def test_waiting_over_load_says_how_many_options_have_no_line() -> None:
+    """Of nine options, of which eight have a curve, seven are drawn; a picture of all says nothing."""
+    first = replace(ranking().entries[3], queue=queue())
+    several = tuple(replace(first, option=f"option {i}", position=i + 1) for i in range(8))
+    last = replace(first, option="last", position=9, queue=queue(curve=()))
+    for entries, told in (((*several, last), " (7 of 9 options)"), (several[:7], "")):
+        drawn = draw_waiting(replace(ranking(), entries=entries))
+        assert drawn is not None
+        assert f"which-cluster: waiting over load{told}" in texts(drawn)
+
+
 def test_queues_that_grow_without_end_are_drawn() -> None:
     """If all queues grow without bound at the stated load of 1.2, only the curve is drawn, up to a load of 1."""
     endless = replace(ranking().entries[3], queue=queue(figures=None, errors=None, load=1.2, capacity=0.93))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from clue.purchase import Entry
+from clue.purchase import Criterion, Entry
+from clue.purchase.costs import Sheet
+from clue.purchase.outcome import OptionCost
 from clue.report.ranking.document import ranking_document
+from clue.units import YEAR
 from tests.report.cases import by_makespan, ranking
 
 
@@ -26,6 +29,18 @@ def test_ranking_has_the_keys_of_the_interface() -> None:
     assert (large["makespan"], large["instances"], large["ranks"], large["points"]) == (16.0, 3, 6, 146.25)
     assert (large["side_by_side"], large["turns"], large["idle"], large["throughput"]) == (3, 2, 2, 6 / 16)
     assert large["kernels"]["cholesky"]["makespan"] == 8.0
+
+
+def test_figures_have_the_units_and_the_period_that_the_text_tells() -> None:
+    """The front has the units of its criteria; costs have their period of two years, and the discount rate."""
+    cost = OptionCost(Sheet({"purchase": 1e5}, 0.5, None, None), "ATS", {}, {}, 0, 0.0, None, ())
+    first = replace(ranking().entries[3], cost=cost, figures={Criterion.TOTAL_COST: 1e5, Criterion.WAITING: 60.0})
+    units = {Criterion.TOTAL_COST: "ATS", Criterion.WAITING: "s"}
+    asked = replace(ranking(), entries=(first,), pareto=("Cheap",), units=units, life=2 * YEAR, discount_rate=0.03)
+    document = ranking_document(asked)
+    assert document["criteria"] == {"total_cost": {"unit": "ATS"}, "waiting": {"unit": "s"}}
+    assert (document["service_life"], document["discount_rate"]) == (63_072_000.0, 0.03)
+    assert not {"criteria", "service_life", "discount_rate"} & ranking_document(ranking()).keys()
 
 
 def test_ranking_lists_by_position_then_those_that_cannot_run_then_the_unaffordable() -> None:
