@@ -53,7 +53,8 @@ class PartForm(SourcedForm):
     part: Name | None = Field(
         None,
         description="A processor or switch of the hardware library (parts/nvidia-qm9700), or a file with one. It "
-        "supplies defaults for the power, and for the rack units and ports of a switch, but not for the price.",
+        "supplies defaults for the power, and for the rack units and ports of a switch, but not for the price. "
+        "Overlaid on other blocks, it replaces these keys there.",
     )
     count: PositiveInt | None = Field(None, description="A fixed number, whatever the number of nodes.")
     per_node: PositiveInt | None = Field(None, description="Number for each node.")

@@ -21,7 +21,7 @@ from clue.config.currencies import Exchange
 from clue.config.document import Document, Path, children, format_path, format_value
 from clue.config.faults import did_you_mean
 from clue.config.forms import Form
-from clue.config.parts import with_cost_parts
+from clue.config.parts import with_block, with_cost_parts
 from clue.config.reading import Reading
 from clue.purchase.costs import (
     Cloud,
@@ -88,7 +88,7 @@ class CostReader:
         laid: Document | None = None
         for piece in pieces:
             part = self._block(piece)
-            laid = part if laid is None or part is None else laid.overlaid(part)
+            laid = part if laid is None or part is None else with_block(laid, part)
         return laid
 
     def _block(self, path: Path) -> Document | None:

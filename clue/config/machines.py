@@ -415,6 +415,7 @@ def _changes(
         changed = now.form(MachineForm)
         _check_names(now)
         if changed is not None and not now.faults:
+            _check_domains(now, changed)
             check_contention(now, changed.network.contention, 0)
         if changed is not None and not now.faults:
             machine = _machine(now, changed, name, sockets)
@@ -437,7 +438,7 @@ def _check_change(reading: Reading, path: Path, change: ChangeForm, form: Machin
         for key, kept in (("processors", before.processors), ("domains", before.domains)):
             if keys.get(key, kept) != kept:
                 reading.fault((*below, key), f"must stay {kept} during a run, got {format_value(keys[key])}")
-        for key in ("copy_bandwidth", "processor", "sockets"):
+        for key in ("memory", "price", "copy_bandwidth", "processor", "sockets"):
             if key in keys:
                 rule = f"must not change during a run, got {format_value(keys[key])}"
                 reading.fault((*below, key), rule)

@@ -304,6 +304,35 @@ _COSTS = {"processor": ("power",), "switch": ("power", "rack_units", "ports")}
 _NUMBERS = ("count", "per_node", "ports", "per_rack")
 
 
+def with_block(laid: Document, block: Document) -> Document:
+    """Return blocks of costs with another one overlaid on them.
+
+    Another part of the library replaces the keys that it supplies, even if it has no figure for them: those of the
+    blocks before are of other hardware. Wrong references are reported by :func:`with_cost_parts`.
+    """
+    below = laid.value.get("parts") if isinstance(laid.value, dict) else None
+    above = block.value.get("parts") if isinstance(block.value, dict) else None
+    known = below if isinstance(below, dict) else {}
+    for name, written in above.items() if isinstance(above, dict) else ():
+        before = known.get(name)
+        if not isinstance(written, dict) or not isinstance(before, dict) or written.get("part") == before.get("part"):
+            continue
+        path: Path = ("parts", name)
+        part = _referred(block, (*path, "part"), tuple(_COSTS), Faults()) if "part" in written else None
+        if part is not None:
+            laid = laid.replaced(path, _without_supplied(laid.at(*path), part.form.kind))
+    return laid.overlaid(block)
+
+
+def _without_supplied(written: Document, kind: str) -> Document:
+    """Return a part of costs without the keys that the library supplies; of idle and busy power, that is the busy."""
+    assert isinstance(written.value, dict)
+    if not isinstance(written.value.get("power"), dict):
+        return written.without(*_COSTS[kind])
+    idle = written.at("power").without("busy")
+    return written.without(*(key for key in _COSTS[kind] if key != "power")).replaced(("power",), idle)
+
+
 def with_cost_parts(document: Document, faults: Faults) -> Document:
     """Return the document of costs completed from the library, for parts that refer to it: power, rack units, ports.
 

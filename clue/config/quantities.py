@@ -231,7 +231,10 @@ def _more(value: object) -> Money:
         return _exactly(value)
     if isinstance(value, str) and re.fullmatch(rf"\s*{AMOUNT_OF_MONEY}\s*", value) is None:
         return _above_nothing(_exactly(value), value)
-    number = parse_money(f"{value} XXX").amount
+    try:
+        number = parse_money(f"{value} XXX").amount
+    except ValueError as error:  # the currency is not the user's
+        raise ValueError(str(error).replace(" XXX", "")) from None
     return _above_nothing(Money(number, ""), value)
 
 

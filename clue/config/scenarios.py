@@ -250,7 +250,7 @@ def _workload(reading: Reading, name: str, form: WorkloadForm) -> Workload:
         instances=None if form.instances == "fill" else form.instances,
         ranks=ranks,
         weight=form.weight,
-        memory=_memory(form, ranks),
+        memory=_memory(reading, path, form, ranks),
         order=layouts[0].order,
         ranks_per_processor=layouts[0].ranks_per_processor,
         deadline=math.inf if form.deadline is None else form.deadline,
@@ -292,10 +292,16 @@ def _programs(path: Path, form: WorkloadForm) -> Mapping[Path, ProgramForm]:
     return kernels if form.program is None else {(*path, "program"): form.program, **kernels}
 
 
-def _memory(form: WorkloadForm, ranks: tuple[int, ...]) -> Mapping[int, float]:
+def _memory(reading: Reading, path: Path, form: WorkloadForm, ranks: tuple[int, ...]) -> Mapping[int, float]:
     if form.memory is None:
         return {}
-    return form.memory if isinstance(form.memory, dict) else dict.fromkeys(ranks, form.memory)
+    if not isinstance(form.memory, dict):
+        return dict.fromkeys(ranks, form.memory)
+    for number in form.memory:
+        if number not in ranks:
+            rule = f"must be a number of ranks that the workload allows ({', '.join(map(str, ranks))}), got {number}"
+            reading.fault((*path, "memory", number), rule, of_key=True)
+    return form.memory
 
 
 def _components(reading: Reading, path: Path, form: WorkloadForm) -> tuple[Component, ...]:

@@ -387,8 +387,8 @@ class ChangeForm(Form):
     at: Time = Field(description="Virtual time from which they hold.")
     node_types: dict[str, dict[str, Any]] = Field(
         default={},
-        description="Keys of node types as above; processor, sockets, processors, domains and copy_bandwidth may not "
-        "change.",
+        description="Keys of node types as above; processor, sockets, processors, domains, memory, copy_bandwidth and "
+        "price may not change.",
     )
     network: dict[str, Any] = Field(
         default={},

@@ -73,7 +73,7 @@ def misses_of(option: Option, limits: Limits, accounts: Accounts) -> Iterator[Mi
     if costs.cloud is None:  # rented nodes need no room here
         yield from _at_most("power", limits.power, None if watts is None else pue * watts, format_power)
         yield from _at_most("heat", limits.cooling, watts, format_power)
-        yield from _at_most("rack units", limits.rack_units, units, format_number)
+        yield from _at_most("rack units", limits.rack_units, units, lambda number: f"{number:,.6g}")
     yield from _at_most("nodes", limits.nodes, len(machine.nodes), format_number)
     if limits.memory_per_core is not None:
         least = min(math.inf if node.memory is None else node.memory / node.processors for node in machine.nodes)

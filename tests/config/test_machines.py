@@ -395,6 +395,18 @@ def test_a_latency_alone_does_not_replace_points(tmp_path: Path) -> None:
             "10:53: changes[0].node_types.host.processors must stay 1 during a run, got 3",
         ),
         (
+            "changes: [{at: 2 s, node_types: {host: {memory: 2 GB}}}]",
+            '10:49: changes[0].node_types.host.memory must not change during a run, got "2 GB"',
+        ),
+        (
+            "changes: [{at: 2 s, node_types: {host: {price: 900 EUR}}}]",
+            '10:48: changes[0].node_types.host.price must not change during a run, got "900 EUR"',
+        ),
+        (
+            "changes: [{at: 2 s, network: {across_domains: {send_delay: 1 us, transmission_delay: 1 us}}}]",
+            "10:31: changes[0].network.across_domains must be given with domains in node_types, got none",
+        ),
+        (
             "changes: [{at: 2 s, node_types: {hots: {wait: poll}}}]",
             '10:34: changes[0].node_types.hots must be one of the node_types, got "hots": did you mean "host"?',
         ),

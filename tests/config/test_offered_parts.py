@@ -144,6 +144,11 @@ BAD = {
     "two memories of one size": ("128 GiB", "64000 MB", "must differ from the others, got 64 GB twice"),
     "nothing more": ("next: 100", "next: 0", "next must be an amount above 0, got 0"),
     "less": ("next: 100", "next: -5 EUR", "next"),
+    "more or less": (
+        "next: 100",
+        "next: '1.900'",
+        "next must be an amount that can be read in one way, got '1.900': did you mean \"1,900\" or \"1.9\"?",
+    ),
     "uncertain": ("next: 100", "next: 5 EUR ± 3 %", "must be an amount without a spread"),
     "a strange currency": ("next: 100", "next: 5 USD", "next must be in EUR"),
     "unknown option": ("next: 100", "next: {amount: 5 EUR, from: nobody}", 'must be one of the options, got "nobody"'),

@@ -395,6 +395,34 @@ def test_costs_get_power_and_room_from_parts(parts: Path) -> None:
     assert (switch.idle, switch.busy, switch.rack_units, switch.price) == (80.0, 80.0, 2.0, 0.0)
 
 
+def test_a_part_overlaid_on_a_block_replaces_what_it_supplies(parts: Path) -> None:
+    """A switch replaces ports, power and rack units of the block before, a processor the busy power; the rest stays."""
+    text = _costed(parts, "per_node: 2, power: {idle: 30 W, busy: 560 W}, rack_units: 3")
+    over = "{parts: {node: {part: nine.yaml}, switch: {part: hub.yaml}}}"
+    costs = load(parts, changed(text, "{residual: 0.2}", over)).options[0].costs
+    assert costs is not None
+    node, switch = costs.parts[:2]
+    assert (node.number, node.idle, node.busy, node.rack_units) == (Number(Per.NODE, 2), 30.0, 100.0, 3.0)
+    assert switch.number == Number(Per.PORTS, 4, "host")
+    assert (switch.idle, switch.busy, switch.rack_units, switch.price) == (80.0, 80.0, 2.0, 150.0)
+
+
+def test_power_of_other_hardware_does_not_stand_for_that_of_a_part(parts: Path) -> None:
+    """A part without published power, overlaid on a block, must have a power of its own."""
+    (parts / "bare.yaml").write_text(changed(PART, "power: 100 W\n", ""))
+    text = _costed(parts, "per_node: 2, power: 560 W")
+    faults = faults_in(parts, changed(text, "{residual: 0.2}", "{parts: {node: {part: bare.yaml}}}"))
+    assert any("node.power must be given, as it is unknown for Nine, got nothing" in fault for fault in faults), faults
+    stated = changed(text, "{residual: 0.2}", "{parts: {node: {part: bare.yaml, power: 90 W}}}")
+    costs = load(parts, stated).options[0].costs
+    assert costs is not None
+    assert costs.parts[0].busy == 90.0
+    same = changed(text, "power: 560 W", "part: bare.yaml, power: 560 W")
+    costs = load(parts, changed(same, "{residual: 0.2}", "{parts: {node: {part: bare.yaml}}}")).options[0].costs
+    assert costs is not None
+    assert costs.parts[0].busy == 560.0
+
+
 @pytest.mark.parametrize(
     ("node", "rule"),
     [

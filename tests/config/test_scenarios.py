@@ -228,6 +228,11 @@ def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
         ("ranks: [2]", "instances: all", '5:16: workloads.large.instances must be a whole number or fill, got "all"'),
         ("ranks: [2]", "instances: 0", "5:16: workloads.large.instances must be at least 1, got 0"),
         ("ranks: [2]", "memory: 5", "5:13: workloads.large.memory must be a size with a unit, got 5"),
+        (
+            "ranks: [2]",
+            "ranks: [2, 4]\n    memory: {2: 8 MB, 3: 6 MB}",
+            "6:23: workloads.large.memory[3] must be a number of ranks that the workload allows (2, 4), got 3",
+        ),
         ("ranks: [2]", "placement: [0]", "5:17: workloads.large.placement[0] must be 'block' or 'cyclic', got 0"),
         (
             "ranks: [2]",

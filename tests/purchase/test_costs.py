@@ -154,6 +154,7 @@ def test_carbon_needs_that_of_electricity() -> None:
         (Limits(power=1000), "power must be at most 1 kW, got 1.2 kW"),
         (Limits(cooling=500), "heat must be at most 500 W, got 1.2 kW"),
         (Limits(rack_units=3), "rack units must be at most 3, got 4"),
+        (Limits(rack_units=3.5), "rack units must be at most 3.5, got 4"),
         (Limits(nodes=3), "nodes must be at most 3, got 4"),
         (Limits(memory_per_core=4e9), "memory per core must be at least 4 GB, got 2 GB"),
         (Limits(power=1000, nodes=2), "power must be at most 1 kW, got 1.2 kW; nodes must be at most 2, got 4"),
