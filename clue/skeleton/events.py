@@ -183,6 +183,36 @@ def _refused(trace: Trace) -> Iterator[str]:
     for what, count in found.items():
         times = f" ({count:,} times)" if count > 1 else ""
         yield f"{trace.name}: calls must be such as a skeleton can repeat, got {what}{times}"
+    yield from _uneven(trace)
+
+
+def _uneven(trace: Trace) -> Iterator[str]:
+    """Yield a line for each communicator whose members make different collective calls, as in a part of a run."""
+    ops, ranks = trace.ops, trace.ranks
+    rows = np.flatnonzero(ops.are(*COLLECTIVES))
+    if not len(rows):
+        return
+    members = ops.comm[rows].astype(np.int64) * ranks + trace.row_ranks[rows]
+    order = np.argsort(members, kind="stable")
+    found, firsts = np.unique(members[order], return_index=True)
+    calls = (each.astype(np.uint8).tobytes() for each in np.split(ops.op[rows[order]], firsts[1:]))
+    made = dict(zip(found.tolist(), calls, strict=True))
+    for number, each in enumerate(trace.head.communicators):
+        own = [made.get(number * ranks + rank, b"") for rank in each.group]
+        other = next((i for i, mine in enumerate(own) if mine != own[0]), 0)
+        if each.remote is None and other:
+            yield (
+                f"{trace.name}: members of communicator {each.context} must make the same collective calls, got "
+                f"{_difference(own[0], own[other])} on ranks {each.group[0]} and {each.group[other]}"
+            )
+
+
+def _difference(one: bytes, other: bytes) -> str:
+    """Return how two different sequences of op codes differ: in length, or else in the first code that differs."""
+    if len(one) != len(other):
+        return f"{len(one):,} and {len(other):,}"
+    at = next(i for i, codes in enumerate(zip(one, other, strict=True)) if codes[0] != codes[1])
+    return f"{Op(one[at]).name} and {Op(other[at]).name} as call {at:,}"
 
 
 def _caveats(trace: Trace, lonely: int) -> Iterator[Caveat]:

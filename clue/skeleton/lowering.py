@@ -11,6 +11,8 @@ requests     are renumbered without those of Sendrecv
 collectives  of one size take the largest size of their members
 reductions   have in ``tag`` the size of an element for which MPI has a numeric type, and in ``nbytes`` the number of
              elements; so do broadcasts
+constructors of communicators that return a request become an ``ALLREDUCE`` of one element of 8 bytes, which is what
+             they cost in the model
 v-calls      list the sizes of all members: ``GATHERV`` ``SCATTERV`` ``ALLGATHERV`` ``REDUCE_SCATTER`` the size of each
              member's data, ``ALLTOALLV`` the sizes sent to each member and then those received from each
 """
@@ -37,6 +39,8 @@ ELEMENTS = (1, 2, 4, 8, 16)
 SHORT = 2000.0
 #: Element size assumed where the trace does not have it, bytes.
 _UNKNOWN = 8
+#: Size of the reduction that stands for a nonblocking constructor of a communicator, bytes.
+_AGREED = 8
 #: Reductions of vectors, and all calls whose data consist of elements, which no algorithm may split.
 REDUCTIONS = (Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.REDUCE_SCATTER)
 VECTORS = (Op.BCAST, *REDUCTIONS)
@@ -87,6 +91,9 @@ def lower(trace: Trace) -> Lowered:
     extra, count, extras = _listed(trace, ranks, lists)
     code = ops.op.copy()
     code[half] = np.where(ops.are(Op.ISEND)[half], int(Op.SEND), int(Op.RECV))
+    # A Dup has no request, and would wait for the other members.
+    made = np.flatnonzero(ops.are(Op.COMM) & (ops.flags & Flag.NONBLOCKING > 0))
+    code[made], flags[made], tag[made], nbytes[made] = int(Op.ALLREDUCE), int(Flag.NONBLOCKING), _AGREED, 1
     changed = {"op": code, "flags": flags, "request": request, "tag": tag, "nbytes": nbytes}
     columns = {name: getattr(ops, name) for name, _, _ in COLUMNS} | changed | {"extra": extra, "count": count}
     kept = np.ones(len(ops), np.bool_)

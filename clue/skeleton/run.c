@@ -4,7 +4,8 @@ typedef struct {
     int rank, size;
 } Communicator;
 
-static int rank;
+/* Long, so that times of sleeps and sizes that grow with the rank do not overflow. */
+static long rank;
 /* Total time of all bursts so far, s. */
 static double computed;
 /* Buffers for sending and receiving. They contain zeros. */
@@ -16,7 +17,7 @@ static Communicator comms[1];
 
 static void prepare_comms(void)
 {
-    comms[0] = (Communicator){MPI_COMM_WORLD, rank, RANKS};
+    comms[0] = (Communicator){MPI_COMM_WORLD, (int)rank, RANKS};
 }
 
 //@ groups
@@ -26,7 +27,7 @@ static Communicator comms[COMMS];
 static void prepare_comms(void)
 {
     MPI_Group all, some;
-    comms[0] = (Communicator){MPI_COMM_WORLD, rank, RANKS};
+    comms[0] = (Communicator){MPI_COMM_WORLD, (int)rank, RANKS};
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     for (int i = 0; i < GROUPS; i++) {
         Communicator *made = &comms[groups[i].number];
@@ -405,20 +406,21 @@ static void show_json(Timed run, Timed dedicated, const double *runs, long repea
 int main(int argc, char **argv)
 {
     const char *file = NULL;
-    char name[MPI_MAX_PROCESSOR_NAME] = "", got[128], *hosts;
-    int size, length, json = 0;
+    char name[MPI_MAX_PROCESSOR_NAME] = "", got[128], *hosts, *end;
+    int own, size, length, json = 0;
     long repeats = 1;
     double *runs, *shares;
     Timed dedicated = {-1, -1};
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &length); /* as mpi4py does: some libraries wait otherwise */
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_rank(MPI_COMM_WORLD, &own);
+    rank = own;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
             json = 1;
         else if (strcmp(argv[i], "--repeats") == 0 && i + 1 < argc) {
-            repeats = strtol(argv[++i], NULL, 10);
-            if (repeats < 1)
+            repeats = strtol(argv[++i], &end, 10);
+            if (repeats < 1 || *end != 0)
                 return refuse(argv[0], "--repeats must be a whole number of at least 1", argv[i]);
         } else if (strcmp(argv[i], "--dedicated") == 0 && i + 1 < argc)
             file = argv[++i];

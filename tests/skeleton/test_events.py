@@ -152,6 +152,26 @@ def test_messages_without_an_end_are_left_out() -> None:
     assert [each.said for each in events.caveats] == ["1 message without a known sender or receiver is left out"]
 
 
+def test_members_that_make_different_collective_calls_are_refused() -> None:
+    """A rank makes a barrier fewer than the other; on another communicator, the second call is another one."""
+    built = TraceBuilder(2)
+    pair = built.communicator((1, 0))
+    for rank, own in enumerate(built):
+        own.collective(Op.BCAST, 8, comm=pair)
+        own.collective((Op.REDUCE, Op.BCAST)[rank], 8, comm=pair)
+        for _ in range(3 - rank):
+            own.collective(Op.BARRIER)
+    trace = built.build()
+    with pytest.raises(SkeletonError) as raised:
+        Events.of(trace)
+    context = trace.head.communicators[pair].context
+    assert raised.value.faults == (
+        "built: members of communicator 0 must make the same collective calls, got 3 and 2 on ranks 0 and 1",
+        f"built: members of communicator {context} must make the same collective calls, got BCAST and REDUCE as call 1 "
+        "on ranks 1 and 0",
+    )
+
+
 def test_all_calls_that_no_skeleton_repeats_are_named_at_once() -> None:
     """One error lists all calls that cannot be repeated, with call site and count."""
     built = TraceBuilder(3, "worker.py")

@@ -92,6 +92,7 @@ def test_another_number_of_ranks_is_refused(program: Sequence[str]) -> None:
     ("options", "said"),
     [
         (["--repeats", "0"], "must be a whole number of at least 1, got"),
+        (["--repeats", "1e3"], "must be a whole number of at least 1, got"),
         (["--often"], "--often"),
         (["--dedicated", "missing.json"], "missing.json: file must be what this program prints with --json"),
     ],
@@ -208,6 +209,56 @@ def test_a_program_sleeps_as_long_as_its_trace(naps: Sequence[int], python: str,
     trace = built.build()
     assert f"    {python}\n" in python_program(statements_of(trace), about(trace))
     assert f"    {c}\n" in c_program(statements_of(trace), about(trace))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_ranks_sleep_for_seconds_that_grow_with_the_rank(language: str, tmp_path: Path) -> None:
+    """Ranks that sleep for 0, 1.1 and 2.2 s: 2.2e9 ns are more than an int of 32 bits holds."""
+    built = TraceBuilder(3, "app.py")
+    for rank, own in enumerate(built):
+        own.add(Op.SLEEP, nbytes=1_100_000_000 * rank)
+    assert document_of(ran(command(language, built.build(), tmp_path), 3, "--json"))["seconds"] > 2.19
+
+
+def idup(own: RankBuilder, other: int) -> None:
+    """Begin a constructor of a communicator and a receive; wait for the older one, send, and wait for the other."""
+    made, taken = own.icollective(Op.COMM), own.irecv(other)
+    own.wait(made)
+    own.send(other, 10)
+    own.wait(taken)
+
+
+def test_a_constructor_that_returns_a_request_is_a_call_that_does() -> None:
+    """An Idup becomes an Iallreduce of 8 B, so the waits for it and for the receive after it name these two."""
+    built = TraceBuilder(2, "app.py")
+    for rank, own in enumerate(built):
+        idup(own, 1 - rank)
+    trace = built.build()
+    text = python_program(statements_of(trace), about(trace))
+    assert text[text.index("    requests.append(") : text.index("# --- messages")].splitlines() == [
+        "    requests.append(world.Iallreduce([data, 1, MPI.DOUBLE], [next(rooms), 1, MPI.DOUBLE], op=MPI.SUM))",
+        "    requests.append(world.Irecv(next(rooms), source=(rank + 1) % RANKS, tag=0))",
+        "    wait_for(1)",
+        "    world.Send(data[:10], dest=(rank + 1) % RANKS)",
+        "    wait_for(0)",
+        "",
+        "",
+    ]
+    text = c_program(statements_of(trace), about(trace))
+    assert "    MPI_Iallreduce(data, next_room(), 1, MPI_DOUBLE, MPI_SUM, world->comm, request());\n" in text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_constructor_that_returns_a_request_waits_for_nobody(language: str, tmp_path: Path) -> None:
+    """A rank sends after its Idup has begun, and the other one begins its own when it has received: both end."""
+    built = TraceBuilder(2, "app.py")
+    one, other = built
+    made = one.icollective(Op.COMM)
+    one.send(1, 10)
+    other.recv(0)
+    one.wait(made)
+    other.wait(other.icollective(Op.COMM))
+    assert document_of(ran(command(language, built.build(), tmp_path), 2, "--json"))["ranks"] == 2
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
