@@ -2,10 +2,11 @@
 
 The time that the critical path spends at a node in one iteration of the loop around it is fitted over size and ranks,
 and so is the number of iterations of a loop. Times in a sequence are added; the time of a loop body is multiplied by
-its iterations (PEMPIs-Het, equation 12). Of branches that ranks execute side by side, each has the time that the path
-spends in it, so that a master's messages and the computation of the others meanwhile add up, as in PEMPIs-Het. The
-nodes of a master and its workers are fitted over the number of workers, if every recording has some. At measured
-points, and with models that go through them, the sum is the makespan.
+its iterations (PEMPIs-Het, equation 12); recordings that never enter a loop do not count for its body. Of branches
+that ranks execute side by side, each has the time that the path spends in it, so that a master's messages and the
+computation of the others meanwhile add up, as in PEMPIs-Het. The nodes of a master and its workers are fitted over the
+number of workers, if every recording has some. At measured points, and with models that go through them, the sum is the
+makespan.
 """
 
 from __future__ import annotations

@@ -118,12 +118,15 @@ class _Steps:
     """The ops of a rank in a trace that a live run has, too, one after the other.
 
     Whether some nanoseconds outside regions, or between two of them, are a burst of their own may differ between a
-    trace and a run, so bursts that end regions are matched by their regions.
+    trace and a run, so bursts that end regions are matched by their regions. A burst of the trace that is passed over
+    counts for the next one of its region in the run, at the latest for the next call that both have.
     """
 
     def __init__(self, trace: Trace, rank: int) -> None:
         self._rows = list(_rows(trace, rank)) if rank < trace.ranks else []
         self._at = 0
+        #: By region, nanoseconds in bursts that were passed over.
+        self._passed: dict[str, int] = {}
 
     @property
     def op(self) -> int:
@@ -138,17 +141,28 @@ class _Steps:
             region: Region of a burst that ends it; ``""`` outside any, and of other calls.
         """
         rows, end = self._rows, self._at
-        if op not in _LIVE_ONLY or region:
+        if op not in _LIVE_ONLY or (region and region not in self._passed):
             while end < len(rows) and rows[end][0] in _RECORDED_ONLY and not self._is(end, op, region):
                 end += 1
         if not self._is(end, op, region):
             if op in _LIVE_ONLY:
-                return 0
+                return self._passed.pop(region, 0) if op == Op.COMPUTE else 0
             self._at = end
             return None
-        taken = rows[self._at : end + 1]
+        total = 0
+        for row, of, burst in rows[self._at : end]:
+            total += burst
+            if row == Op.COMPUTE:
+                self._passed[of] = self._passed.get(of, 0) + total
+                total = 0
+        total += rows[end][2]
         self._at = end + 1
-        return sum(burst for _, _, burst in taken)
+        if op == Op.COMPUTE:
+            total += self._passed.pop(region, 0)
+        elif op not in _LIVE_ONLY:
+            total += sum(self._passed.values())
+            self._passed.clear()
+        return total
 
     def _is(self, at: int, op: int, region: str) -> bool:
         """Tell whether a row is a call."""

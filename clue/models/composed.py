@@ -21,6 +21,8 @@ from clue.models.terms import RANKS, SIZE, Features, Floats
 from clue.models.trials import Flags
 
 Interval = tuple[Floats, Floats, Floats]
+#: Number of iterations below which there are none, but for rounding.
+_NONE = 1e-10
 
 
 class Time(Protocol):
@@ -113,7 +115,16 @@ class Loop(Composed):
 
     def predict(self, features: Features) -> Interval:
         """Return the products; what takes no time takes none, however often it is repeated."""
-        return _combined(_product, [self.count.predict(features), self.body.predict(features)])
+        return _combined(_product, [self._iterations(features), self.body.predict(features)])
+
+    def inside(self, features: Features) -> Flags:
+        """Return where both were fitted; the body need not be where it is not repeated at all."""
+        never = self._iterations(features)[0] == 0
+        return np.asarray(self.count.inside(features) & (self.body.inside(features) | never))
+
+    def _iterations(self, features: Features) -> Interval:
+        middle, low, high = (np.where(np.abs(each) < _NONE, 0.0, each) for each in self.count.predict(features))
+        return middle, low, high
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,7 @@ class Part:
 
     Attributes:
         name: Its name.
-        seconds: Time in one iteration of the loop around it, for each run.
+        seconds: Time in one iteration of the loop around it, for each run; any if a run never enters that loop.
         others: Number of ranks that do not share its work.
     """
 
@@ -81,33 +81,36 @@ class Runs:
     def fit(self, fitted: Fit) -> tuple[Series, Mapping[Part | Repeated, Time]]:
         """Return the time composed of the fits of all parts, and the fit of each part.
 
+        A part is fitted to the runs that enter all loops around it: other runs do not tell what it takes.
+
         Raises:
             ModelError: There are no runs or parts, or a part cannot be fitted.
         """
         if not self.sizes:
             raise ModelError("compose: recordings must be at least one, got none")
         found: dict[Part | Repeated, Time] = {}
-        return self._series(self.parts, fitted, found), found
+        return self._series(self.parts, range(len(self.sizes)), fitted, found), found
 
     @property
     def seconds(self) -> tuple[float, ...]:
         """Total time of each run."""
         return tuple(_sum(self.parts, run) for run in range(len(self.sizes)))
 
-    def _series(self, parts: Parts, fitted: Fit, found: dict[Part | Repeated, Time]) -> Series:
+    def _series(self, parts: Parts, runs: Sequence[int], fitted: Fit, found: dict[Part | Repeated, Time]) -> Series:
         named: dict[str, Time] = {}
         for part in parts:
             if isinstance(part, Repeated):
-                body = self._series(part.parts, fitted, found)
-                found[part] = Loop(_count(self._features(), part.times, fitted), body)
+                entered = [run for run in runs if part.times[run]]
+                body = self._series(part.parts, entered or runs, fitted, found)
+                found[part] = Loop(_count(self._features(runs), [part.times[run] for run in runs], fitted), body)
             else:
-                time = fitted(self._features(part.others), part.seconds)
+                time = fitted(self._features(runs, part.others), [part.seconds[run] for run in runs])
                 found[part] = Among(time, part.others) if part.others else time
             named[_free(named, part.name)] = found[part]
         return Series(named)
 
-    def _features(self, others: int = 0) -> dict[str, list[float]]:
-        return {SIZE: list(self.sizes), RANKS: [ranks - others for ranks in self.ranks]}
+    def _features(self, runs: Sequence[int], others: int = 0) -> dict[str, list[float]]:
+        return {SIZE: [self.sizes[run] for run in runs], RANKS: [self.ranks[run] - others for run in runs]}
 
 
 def _sum(parts: Parts, run: int) -> float:
@@ -276,10 +279,12 @@ class Fitted:
         """Return a line for each way in which size and ranks lie outside the fitted range of values."""
         at = {SIZE: float(size), RANKS: float(ranks)}
         # The terms may be inside, such as n² / P, where n and P are not.
+        measured = {SIZE: self.runs.sizes, RANKS: self.runs.ranks}
         beyond = tuple(
-            f"{name} must be {format_range(low, high)} to be inside what was fitted, got {format_exact(at[name])}"
-            for name, (low, high) in self.time.domain.items()
-            if not low <= at[name] <= high
+            f"{name} must be {format_range(min(values), max(values))} to be inside what was fitted, "
+            f"got {format_exact(at[name])}"
+            for name, values in measured.items()
+            if not min(values) <= at[name] <= max(values)
         )
         if beyond or self.time.inside({name: [value] for name, value in at.items()})[0]:
             return beyond

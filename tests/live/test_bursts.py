@@ -89,7 +89,8 @@ def test_bursts_before_ops_that_live_runs_do_not_have_count_for_the_next() -> No
 def test_bursts_that_end_regions_are_taken_by_region() -> None:
     """A trace has 1 s in a, 2 s in b, 0.25 s outside and 4 s in a.
 
-    A run has bursts outside before a and b, which take no time, and none before the last a, which takes 4.25 s.
+    A run has bursts outside before a and b, which take no time, and none before the last a: its end, which is outside,
+    takes the 0.25 s.
     """
     trace = TraceBuilder(1, program="prog.py")
     for seconds, region in ((1.0, "a"), (2.0, "b"), (0.25, ""), (4.0, "a")):
@@ -97,4 +98,32 @@ def test_bursts_that_end_regions_are_taken_by_region() -> None:
     replayed = Replayed(trace.build())
     calls = [Call(int(Op.COMPUTE), 5, payload=region) for region in ("", "a", "", "b", "a")]
     taken = [replayed.burst(0, i, call) for i, call in enumerate([*calls, said(5, LiveOp.END)])]
-    assert taken == [0, 1_000_000_000, 0, 2_000_000_000, 4_250_000_000, 0]
+    assert taken == [0, 1_000_000_000, 0, 2_000_000_000, 4_000_000_000, 250_000_000]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "made", "seconds"),
+    [
+        ([("inner", 2), ("outer", 1)], ["outer", "inner", "outer"], [1, 2, 0, 0.5]),
+        ([("outer", 0.25), ("inner", 2), ("outer", 1)], ["inner", "outer"], [2, 1.25, 0.5]),
+        ([("inner", 2), ("outer", 1)], ["outer"], [1, 2.5]),
+        ([("", 4), ("outer", 1)], ["outer", "", "outer"], [1, 4, 0, 0.5]),
+        ([("inner", 2), ("outer", 1), ("inner", 4)], ["outer", "inner", "inner"], [1, 6, 0, 0.5]),
+    ],
+)
+def test_bursts_count_in_their_own_regions(
+    recorded: list[tuple[str, float]], made: list[str], seconds: list[float]
+) -> None:
+    """A trace or a run lacks a burst that is too short, such as that of an outer region before an inner one.
+
+    The other bursts stay in their regions. The message after them is sent after a further 0.5 s outside regions.
+    """
+    trace = TraceBuilder(1, program="prog.py")
+    for region, each in recorded:
+        trace[0].compute(each, region)
+    trace[0].compute(0.5)
+    trace[0].send(0, 8)
+    replayed = Replayed(trace.build())
+    calls = [*(Call(int(Op.COMPUTE), 5, payload=region) for region in made), said(5)]
+    assert [replayed.burst(0, i, call) for i, call in enumerate(calls)] == [round(each * 1e9) for each in seconds]
+    assert replayed.burst(0, len(calls), said(5, LiveOp.END)) == 0

@@ -165,6 +165,20 @@ for k in range(3):
 for each in pair:
     each.Free()
 """,
+    "persistent requests with null partners rest once they are complete": """
+pair = [comm.Recv_init(mine, MPI.PROC_NULL), comm.Recv_init(found, left, 4)]
+nothing = comm.Send_init(mine, MPI.PROC_NULL)
+for k in range(2):
+    mine[:] = 10 * rank + k
+    MPI.Prequest.Startall([*pair, nothing])
+    nothing.Wait()
+    assert MPI.Request.Waitany(pair) == 0
+    comm.Send(mine, right, 4)
+    assert MPI.Request.Waitany(pair, status) == 1 and status.source == left and found[0] == 10 * left + k
+    assert MPI.Request.Waitany(pair) == MPI.UNDEFINED
+for each in (*pair, nothing):
+    each.Free()
+""",
     "probes see messages and matched probes keep them": """
 comm.Send(mine, right, 8)
 assert comm.Probe(left, 8, status) and (status.source, status.Get_count(MPI.INT)) == (left, 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clue.models.parts import Part, ProgramModel, Runs
+from clue.models.parts import Part, ProgramModel, Repeated, Runs
 
 
 def gravity(ranks: tuple[int, ...], node_ranks: int) -> ProgramModel:
@@ -52,3 +52,20 @@ def test_sizes_and_ranks_are_outside_though_a_term_is_inside() -> None:
     assert model.outside(800, 8) == () and model.predict(800, 8).inside
     assert [each.split()[0] for each in model.outside(1600, 16)] == ["n", "P"]
     assert not model.predict(1600, 16).inside
+
+
+def test_runs_that_never_enter_a_loop_do_not_tell_what_an_iteration_takes() -> None:
+    """A master takes 0.5 s, and serves each of P - 1 workers three times for n ms: 6.5 s at n = 200 on 11 ranks.
+
+    A single rank has no workers. It was recorded, too, and takes 0.5 s.
+    """
+    at = [(float(n), float(p)) for p in (1, 2, 3, 4) for n in (100, 200, 300)]
+    serves = Part("Recv", tuple(1e-3 * n if p > 1 else 0.0 for n, p in at))
+    thrice = Repeated("loop", tuple(3.0 if p > 1 else 0.0 for _, p in at), (serves,))
+    parts = (Part("begin", (0.5,) * len(at)), Repeated("loop", tuple(p - 1 for _, p in at), (thrice,)))
+    runs = Runs(tuple(n for n, _ in at), tuple(p for _, p in at), parts)
+    model = ProgramModel("deal", "in-turn", "bio", "deal-{size}-{ranks}.clue", "", runs)
+    assert model.predict(200, 11).seconds == pytest.approx(6.5)
+    assert model.predict(200, 1).seconds == pytest.approx(0.5)
+    assert model.outside(200, 1) == () and len(model.outside(200, 11)) == 1
+    assert max(map(abs, model.off)) < 1e-9

@@ -423,7 +423,8 @@ def send_init(flags: int = 0) -> Factory:
         def substitute(self: Any, buf: Any, dest: int, tag: int = 0) -> Any:
             known = ends.to(self, dest, tag)
             if known is None:
-                return original(self, buf, ends.real(self, dest), tag)
+                request = original(self, buf, ends.real(self, dest), tag)
+                return layer.requests.add_null(request) if dest == ends.null else request
             packing = original(self, buf, 0, 0)
 
             def start(serial: int) -> None:
@@ -447,7 +448,8 @@ def recv_init(layer: Layer, original: Function) -> Function:
     def substitute(self: Any, buf: Any, source: int = ends.any_source, tag: int = ends.any_tag) -> Any:
         known = ends.of(self, source, tag)
         if known is None:
-            return original(self, buf, ends.real(self, source), tag)
+            request = original(self, buf, ends.real(self, source), tag)
+            return requests.add_null(request) if source == ends.null else request
         real_tag = known.next_tag()
         request = original(self, buf, 0, real_tag)
 
