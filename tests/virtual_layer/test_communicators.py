@@ -142,6 +142,9 @@ def family(recorded: Recorded) -> Trace:
             MPI.COMM_WORLD.Barrier()
             whole = parent.Merge(high=True)
             assert whole.allgather(whole.rank) == [0, 1, 2, 3]
+            half = whole.Split(whole.rank % 2)
+            bridge = half.Create_intercomm(0, whole, 1 - whole.rank % 2, 5)
+            bridge.recv(source=bridge.rank, tag=8) if whole.rank % 2 else bridge.send(None, bridge.rank, 8)
             parent.Disconnect()
         ''')
         if rank == 1:
@@ -151,6 +154,9 @@ def family(recorded: Recorded) -> Trace:
             assert children.recv(source=MPI.ANY_SOURCE) == 1
         whole = children.Merge(high=False)
         assert whole.allgather(whole.rank) == [0, 1, 2, 3]
+        half = whole.Split(whole.rank % 2)
+        bridge = half.Create_intercomm(0, whole, 1 - whole.rank % 2, 5)
+        bridge.recv(source=bridge.rank, tag=8) if whole.rank % 2 else bridge.send(None, bridge.rank, 8)
         children.Disconnect()
         """,
         2,
@@ -176,3 +182,14 @@ def test_parents_and_children_talk(family: Trace) -> None:
     merged = [family.head.communicators[named(family, rank, "allgather")[0].comm] for rank in range(4)]
     assert len(set(merged)) == 1
     assert merged[0].group == (0, 1, 2, 3)
+
+
+def test_halves_of_two_worlds_talk(family: Trace) -> None:
+    """Halves of a parent and a child each: all members know the other half, and a message has one context."""
+    for sender, receiver in ((0, 1), (2, 3)):
+        sent, received = named(family, sender, "send")[-1], named(family, receiver, "recv")[-1]
+        assert (sent.op, received.op) == (Op.SEND, Op.RECV)
+        near, far = family.head.communicators[sent.comm], family.head.communicators[received.comm]
+        assert (near.group, near.remote) == ((0, 2), (1, 3))
+        assert (far.group, far.remote) == ((1, 3), (0, 2))
+        assert near.context == far.context
