@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from clue.trace import Communicator, Op, Trace
 from tests.virtual_layer.conftest import Recorded
 from tests.virtual_layer.rows import calls, named
+from virtual_layer.spawning import python_arguments
 
 RANKS = 3
 
@@ -125,6 +128,25 @@ def test_constructors_are_ops_of_their_parent(made: Trace) -> None:
     assert made.head.communicators[named(made, 1, "Sub")[0].comm].name == "Create_cart"
     assert [named(made, 0, name)[0].op for name in ("Create_group", "Create_intercomm", "Merge")] == [Op.OTHER] * 3
     assert [row.op for row in named(made, 0, "Free")] == [Op.LOCAL]
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "program"),
+    [
+        (["-u", "p.py", "-m"], ["-u"], ["p.py", "-m"]),
+        (["-X", "utf8", "-m", "package", "1"], ["-X", "utf8"], ["-m", "package", "1"]),
+        (["-Xfrozen_modules=off", "p.py"], ["-Xfrozen_modules=off"], ["p.py"]),
+        (["-mpackage", "1"], [], ["-m", "package", "1"]),
+        (["-um", "package"], ["-u"], ["-m", "package"]),
+        (["-Wdefault", "-cprint(1)"], ["-Wdefault"], ["-c", "print(1)"]),
+    ],
+)
+def test_children_keep_the_options_of_their_interpreter(
+    words: list[str], options: list[str], program: list[str]
+) -> None:
+    """The layer comes between Python's own options and the program, however these are written."""
+    layer = ["-m", "virtual_layer", "--child", "w.json"]
+    assert python_arguments("python3", words, Path("w.json")) == [*options, *layer, *program]
 
 
 @pytest.fixture(scope="module")
