@@ -111,7 +111,9 @@ class Communicators(dict[int, RecordedComm]):
     def bridge(self, parent: RecordedComm, comm: Any, tag: int) -> RecordedComm:
         """Register the result of Create_intercomm: two groups whose leaders met."""
         group = parent.group
-        remote = self._identify(comm.Get_remote_group(), [self.world, parent])
+        # After Merge, a member may be of another world: any communicator may show it, above all that of the leaders.
+        further = [each for each in self.values() if each.known]
+        remote = self._identify(comm.Get_remote_group(), [self.world, parent, *further])
         if not parent.known or remote is None:
             return self._add(comm, "Create_intercomm", None, [], [])
         shared = ("Create_intercomm", tag, *sorted([tuple(group), tuple(remote)]))

@@ -273,10 +273,10 @@ class Recorder:
                 self._region = self.regions.setdefault(name, len(self.regions))
 
     def leave_region(self, flops: float) -> None:
-        """End the region."""
+        """End the region; its operations count where its time does."""
         with self.lock:
             self._end_burst("region")
-            if flops:
+            if flops and get_ident() not in self.inside:
                 self.flops[self._region] = self.flops.get(self._region, 0.0) + flops
             self._region = self._stack.pop() if self._stack else 0
 

@@ -25,15 +25,18 @@ _sinks: list[RegionSink] = []
 def region(name: str, flops: float = 0.0) -> Iterator[None]:
     """Name the phase that runs inside ``with``; phases may nest, the innermost counts.
 
-    A recording does not count phases within an MPI call, as in the function of a reduction.
+    A recording counts neither phases within an MPI call, as in the function of a reduction, nor their operations.
 
     Args:
         name: Name of the phase: a machine may have a separate performance factor for it.
         flops: Floating-point operations that this rank does in it, if known.
 
     Raises:
-        ValueError: If these are no finite number, or negative.
+        TypeError: If the name is no text.
+        ValueError: If the operations are no finite number, or negative.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"region {name!r}: name must be text, got {type(name).__name__}")
     if not 0 <= (flops := float(flops)) < math.inf:
         raise ValueError(f"region {name!r}: flops must be finite and not negative, got {flops:g}")
     sinks = tuple(_sinks)

@@ -16,8 +16,14 @@ from typing import Any
 
 from clue.trace.parts import ROW, offset_of
 
-#: Bytes that are mapped at a time, in whole rows and pages: the memory that recording adds to a rank.
-WINDOW = 7 * 9 << 12
+
+def window_of(page: int) -> int:
+    """Return the bytes of a window for pages of this size: whole pages, and whole rows, because nine pages are."""
+    return 9 * page * max((28 << 10) // page, 1)
+
+
+#: Bytes that are mapped at a time: the memory that recording adds to a rank.
+WINDOW = window_of(mmap.ALLOCATIONGRANULARITY)
 _MATCHED = struct.Struct("<ii")
 _KIND = struct.Struct("<HB")  # flags, op
 _PEER, _KIND_AT = offset_of("peer"), offset_of("flags")

@@ -24,7 +24,7 @@ from typing import Any
 from clue.errors import ClueError, RecordError
 from clue.trace.computer import processor_name
 from clue.trace.parts import END, FIRST_WORLD, FOLDER, STACK, START, End, Start, stem
-from clue.trace.place import check_place
+from clue.trace.place import check_target, repeats_beside
 from clue.trace.sites import DEEPEST, MOST_SITES
 from virtual_layer import interpose, regions, shared_memory
 from virtual_layer.below import Signs
@@ -307,8 +307,8 @@ class Session:
                 if not self._assignment.quiet:
                     tell(describe_incomplete(self._assignment.target))
             else:
-                head = pack(self._assignment.target)
-                for note in () if self._assignment.quiet else head.notes:
+                notes = (*pack(self._assignment.target).notes, *_of_repeats(self._assignment.target))
+                for note in () if self._assignment.quiet else notes:
                     tell(f"{self._assignment.program}: {note}")
         except Exception as error:
             tell(str(error))
@@ -322,11 +322,19 @@ def clear_target(target: Path) -> None:
     """Remove an earlier trace at the target.
 
     Raises:
-        UsageError: If something else is there.
+        UsageError: If it names an archive, or something else is there.
     """
-    check_place(target)
+    check_target(target)
     if target.exists():
         shutil.rmtree(target)
+
+
+def _of_repeats(target: Path) -> list[str]:
+    """Tell of recordings beside a new one that count as its repeats; other jobs may be making them at this moment."""
+    names = ", ".join(path.name for path in repeats_beside(target))
+    if not names:
+        return []
+    return [f"{names} beside the trace: readers take each for a repeat of it, remove what an earlier run has left"]
 
 
 def calibrate(recorder: Recorder, stem: Path) -> float:

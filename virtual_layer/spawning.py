@@ -19,6 +19,8 @@ from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
 from virtual_layer.recorder import Recorder
 
 _WITH_VALUE = {"-W", "-X"}
+#: Python's options -c and -m, which may follow letters without a value and precede their own: -um MODULE, -mMODULE.
+_PROGRAM = re.compile(r"-([bBdEhiIOPqRsStuvVx]*)([cm])(.*)", re.DOTALL)
 
 
 def announcement(folder: Path, world: str) -> Path:
@@ -79,6 +81,13 @@ def python_program(command: Any, arguments: Any) -> tuple[Sequence[str], Sequenc
         return None
     words: Sequence[str] = [arguments] if isinstance(arguments, str) else list(arguments or ())
     at = 0
-    while at < len(words) and words[at].startswith("-") and words[at] not in ("-c", "-m", "-"):
+    while at < len(words) and words[at].startswith("-") and words[at] != "-" and not _PROGRAM.fullmatch(words[at]):
         at += 2 if words[at] in _WITH_VALUE else 1
-    return None if at >= len(words) or words[at] == "-" else (words[:at], words[at:])
+    if at >= len(words) or words[at] == "-":
+        return None
+    named = _PROGRAM.fullmatch(words[at])
+    if named is None:
+        return words[:at], words[at:]
+    letters, option, value = named.groups()
+    options = [*words[:at], *([f"-{letters}"] if letters else [])]
+    return options, [f"-{option}", *([value] if value else []), *words[at + 1 :]]

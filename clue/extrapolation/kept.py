@@ -21,8 +21,8 @@ from clue.errors import CacheError, OutputError, TraceError
 from clue.extrapolation.family import Family
 from clue.extrapolation.making import Extrapolation, extrapolate
 from clue.progress import Progress, silent
-from clue.recording.repeated import numbered
 from clue.trace import Trace
+from clue.trace.place import numbered
 from clue.units import count_of
 
 #: Folder in the cache.

@@ -17,10 +17,10 @@ from clue.extrapolation.operations import Operations, operations, remarks_on, re
 from clue.extrapolation.plan import DIMENSIONS, Wanted
 from clue.kernel import LoopedProgram
 from clue.progress import Progress, silent
-from clue.recording.repeated import numbered, remove_further
 from clue.structure import Refusal
 from clue.trace import Trace
 from clue.trace.head import EXTRAPOLATED
+from clue.trace.place import numbered, remove_further
 from clue.units import count_of, format_size
 
 if TYPE_CHECKING:

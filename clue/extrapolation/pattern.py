@@ -10,7 +10,7 @@ from glob import escape
 from pathlib import Path
 
 from clue.errors import UsageError
-from clue.recording.repeated import numbered, repeats_beside
+from clue.trace.place import numbered, repeats_beside
 
 SIZE, RANKS, REPEAT = "{size}", "{ranks}", "{repeat}"
 _NEEDED = (SIZE, RANKS)

@@ -16,9 +16,9 @@ from clue.extrapolation.plan import Plan, Planned, Refused, Role, Sample, Wanted
 from clue.extrapolation.refusals import demands
 from clue.progress import Progress, silent
 from clue.recording import Launch, Request, recordings_of
-from clue.recording.repeated import remove_further
 from clue.trace import Trace
 from clue.trace.computer import usable_processors
+from clue.trace.place import remove_further
 from clue.uncertainty import typical_recording
 
 #: Maximum time of a recording made to estimate the cost of others, s.

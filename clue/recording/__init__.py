@@ -15,8 +15,9 @@
 from clue.recording.facts import Request
 from clue.recording.kept import Listed, kept_recordings, recordings_of
 from clue.recording.launching import Launch, find_mpiexec
-from clue.recording.repeated import Repeated, record_repeatedly, repeats_beside
+from clue.recording.repeated import Repeated, record_repeatedly
 from clue.recording.single import record
+from clue.trace.place import repeats_beside
 
 __all__ = [
     "Launch",

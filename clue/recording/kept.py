@@ -25,9 +25,10 @@ from clue.errors import CacheError, OutputError, TraceError, UsageError
 from clue.files import drafts, is_file
 from clue.progress import Progress, silent
 from clue.recording.facts import Facts, Request, difference, facts_now
-from clue.recording.repeated import OFTEN, SHORT, different, disturbed, numbered, seconds
+from clue.recording.repeated import OFTEN, SHORT, different, disturbed, seconds
 from clue.recording.single import record
 from clue.trace import Trace
+from clue.trace.place import numbered
 
 #: Its folder in the cache.
 FOLDER = "traces"

@@ -6,20 +6,19 @@ If the recordings made the same calls, a typical burst is the median at the host
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count, takewhile
 from pathlib import Path
 
 import numpy as np
 
-from clue.files import exchange, exists, remove
+from clue.files import exchange
 from clue.recording.inputs import repeatable_input
 from clue.recording.launching import Launch, Progress, silent
-from clue.recording.single import check_target, record, rewritten
+from clue.recording.single import record, rewritten
 from clue.trace import Trace, disturbance
-from clue.trace.place import check_place
+from clue.trace.place import check_target, numbered, recordings_from
 from clue.uncertainty.recordings import normalised_bursts, same_calls, typical_recording
 from clue.units import count_of
 
@@ -92,7 +91,6 @@ def record_repeatedly(
             made.append(each)
             if repeats is None and seconds(trace) >= SHORT:
                 break
-    remove_further(len(made), place)
     chosen = _chosen(list(map(Trace.open, made)))
     if made[chosen] != target:
         exchange(target, made[chosen])
@@ -125,45 +123,6 @@ def different(traces: Iterable[Trace]) -> list[Trace]:
         if not any(np.array_equal(trace.ops.cpu, other.ops.cpu) for other in found):
             found.append(trace)
     return found
-
-
-def numbered(target: Path, number: int) -> Path:
-    """Return the path of a recording: ``x.clue`` for the first, ``x.2.clue`` for the second."""
-    return target if number == 1 else target.with_name(f"{target.stem}.{number}{target.suffix}")
-
-
-def repeats_beside(trace: Path) -> list[Path]:
-    """Return the existing repeats of a recording: those of ``x.clue`` are ``x.2.clue``, ``x.3.clue``, …, without gaps.
-
-    Args:
-        trace: Path of the recording.
-    """
-    return recordings_from(2, partial(numbered, trace))
-
-
-def recordings_from(number: int, place: Callable[[int], Path]) -> list[Path]:
-    """Return the existing recordings of a run with this number and the following ones, without gaps.
-
-    Args:
-        number: Number of the first of them.
-        place: Returns the path of a recording by its number.
-    """
-    return list(takewhile(exists, map(place, count(number))))
-
-
-def remove_further(made: int, place: Callable[[int], Path]) -> None:
-    """Remove recordings of an earlier run with more repeats: readers would take them for repeats of this run.
-
-    Args:
-        made: Number of recordings of this run.
-        place: Returns the path of a recording by its number.
-
-    Raises:
-        UsageError: If something other than a trace is there.
-    """
-    for earlier in recordings_from(made + 1, place):
-        check_place(earlier)
-        remove(earlier)
 
 
 def disturbed(trace: Trace) -> tuple[float, float]:

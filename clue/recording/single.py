@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from clue.trace.hosts import with_best
 from clue.trace.ops import TYPICAL
 from clue.trace.pack import pack
 from clue.trace.parts.reading import signs_of_life
-from clue.trace.place import HEAD, check_place
+from clue.trace.place import HEAD, check_target, numbered, remove_further, repeats_beside
 from clue.units import count_of
 
 #: A program counts as having done nothing if it ended within this time, seconds, with at most this number of ops on
@@ -52,8 +53,9 @@ def record(
         program: Path of the script; ``-m`` or ``-c``: the first argument is a module, or code.
         arguments: Its arguments.
         ranks: Number of MPI processes.
-        target: Folder of the trace. An earlier trace there is replaced once the new one is complete. If there is none,
-            the parts of a failed program stay there; opening them shows how far its ranks came.
+        target: Folder of the trace. An earlier trace there is replaced once the new one is complete, and its repeats
+            are removed. If there is none, the parts of a failed program stay there; opening them shows how far its
+            ranks came.
         mpiexec: Words of the command that starts MPI programs, including options; found automatically if not given.
         timeout: Seconds after which the program is stopped, or ``None``.
         limit: Seconds without the end of an MPI call on any rank after which it is stopped, or ``None``.
@@ -62,24 +64,29 @@ def record(
         progress: Callback for progress.
 
     Raises:
-        UsageError: If the program does not exist, or the target is something other than a trace.
+        UsageError: If the program does not exist, or the target or a repeat beside it is something other than a trace.
         RecordError: If there is no mpiexec, or the program fails, never calls MPI or takes too long.
     """
     launch = Launch(Path(program), tuple(arguments), ranks)
     launch.check()
     target = Path(target)
-    check_target(target)
+    for each in (target, *repeats_beside(target)):
+        check_target(each)
     progress(f"recording {launch.name} on {count_of(launch.ranks)}")
-    if not (target / HEAD).exists():
-        return _recorded(launch, target, mpiexec, TimeLimits(timeout, limit, lambda: signs_of_life(target)), stdin)
-    try:
-        with drafts(target) as (draft,):
-            limits = TimeLimits(timeout, limit, lambda: signs_of_life(draft))
-            trace = _recorded(launch, draft, mpiexec, limits, stdin)
-    except RecordError as error:
-        faults = [fault.replace(str(draft), str(target)) for fault in error.faults]
-        raise RecordError([*faults[:-1], f"{faults[-1]}: the earlier recording is kept"], error.refused) from None
-    return replace(trace, path=target)
+    if (target / HEAD).exists():
+        try:
+            with drafts(target) as (draft,):
+                limits = TimeLimits(timeout, limit, lambda: signs_of_life(draft))
+                trace = _recorded(launch, draft, mpiexec, limits, stdin)
+        except RecordError as error:
+            faults = [fault.replace(str(draft), str(target)) for fault in error.faults]
+            raise RecordError([*faults[:-1], f"{faults[-1]}: the earlier recording is kept"], error.refused) from None
+        trace = replace(trace, path=target)
+    else:
+        limits = TimeLimits(timeout, limit, lambda: signs_of_life(target))
+        trace = _recorded(launch, target, mpiexec, limits, stdin)
+    remove_further(1, partial(numbered, target))
+    return trace
 
 
 def _recorded(
@@ -90,17 +97,6 @@ def _recorded(
     if _identity(target) == before:
         raise RecordError(_never_recorded(launch, ending), _is_refusal(ending, target))
     return _trace(launch, target, ending)
-
-
-def check_target(target: Path) -> None:
-    """Check that a trace may be written to a place.
-
-    Raises:
-        UsageError: If it names an archive, or something other than a trace is there.
-    """
-    if target.suffix == ".zip":
-        raise UsageError(f"{target}: trace must be recorded into a folder, got a .zip: convert it afterwards")
-    check_place(target)
 
 
 def _trace(launch: Launch, target: Path, ending: Ending) -> Trace:

@@ -6,17 +6,20 @@
                   cpu.npy …        columns (clue.trace.store)
                   imports.json     the program's imports, on this computer
                   parts/           the parts that its ranks leave while they are recorded (clue.trace.parts)
+    pingpong.2.clue                further recordings of the same run: .3.clue, …
 """
 
 from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import count, takewhile
 from pathlib import Path
 
 from clue.errors import UsageError
-from clue.files import open_file
+from clue.files import exists, open_file, remove
 from clue.trace.ops import BESIDE, COLUMNS
 from clue.trace.parts import FOLDER, is_part
 
@@ -74,3 +77,53 @@ def _is_of_trace(path: Path) -> bool:
     if path.parent == Path(FOLDER):
         return is_part(path.name)
     return str(path) in {*_FILES, FOLDER} or _DRAFT.fullmatch(str(path)) is not None
+
+
+def check_target(target: Path) -> None:
+    """Check that a program may be recorded to a place.
+
+    Raises:
+        UsageError: If it names an archive, or something other than a trace is there.
+    """
+    if target.suffix == ".zip":
+        raise UsageError(f"{target}: trace must be recorded into a folder, got a .zip: convert it afterwards")
+    check_place(target)
+
+
+def numbered(target: Path, number: int) -> Path:
+    """Return the path of a recording: ``x.clue`` for the first, ``x.2.clue`` for the second."""
+    return target if number == 1 else target.with_name(f"{target.stem}.{number}{target.suffix}")
+
+
+def repeats_beside(trace: Path) -> list[Path]:
+    """Return the existing repeats of a recording: those of ``x.clue`` are ``x.2.clue``, ``x.3.clue``, …, without gaps.
+
+    Args:
+        trace: Path of the recording.
+    """
+    return recordings_from(2, partial(numbered, trace))
+
+
+def recordings_from(number: int, place: Callable[[int], Path]) -> list[Path]:
+    """Return the existing recordings of a run with this number and the following ones, without gaps.
+
+    Args:
+        number: Number of the first of them.
+        place: Returns the path of a recording by its number.
+    """
+    return list(takewhile(exists, map(place, count(number))))
+
+
+def remove_further(made: int, place: Callable[[int], Path]) -> None:
+    """Remove recordings of an earlier run with more repeats: readers would take them for repeats of this run.
+
+    Args:
+        made: Number of recordings of this run.
+        place: Returns the path of a recording by its number.
+
+    Raises:
+        UsageError: If something other than a trace is there.
+    """
+    for earlier in recordings_from(made + 1, place):
+        check_place(earlier)
+        remove(earlier)

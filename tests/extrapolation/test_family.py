@@ -15,9 +15,9 @@ from clue.errors import ClueError, TraceError, UsageError
 from clue.extrapolation import Family, Pattern, Recording
 from clue.extrapolation.arguments import CommandLine, common, filled
 from clue.extrapolation.recordings import save_recordings
-from clue.recording.repeated import numbered
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from clue.trace.head import Typical
+from clue.trace.place import numbered
 from tests.extrapolation.families import ring, saved
 
 GRID = tuple((size, ranks) for size in (8, 16) for ranks in (2, 4))

@@ -8,11 +8,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from clue.recording import Launch, Request
 from clue.trace import PROC_NULL, Trace, TraceBuilder
-from clue.trace.place import IMPORTS
+from clue.trace.place import IMPORTS, numbered, remove_further
 
 
 @dataclass
@@ -55,7 +56,7 @@ class Recorder:
     def __call__(
         self, program: Path, arguments: tuple[str, ...], ranks: int, target: Path, **_options: object
     ) -> Trace:
-        """Replace :func:`clue.recording.record` in tests."""
+        """Replace :func:`clue.recording.record` in tests; as there, repeats of an earlier trace are removed."""
         count = len(self.recorded)
         self.recorded.append(" ".join((program.name, *arguments, str(ranks))))
         self.meanwhile()
@@ -71,6 +72,7 @@ class Recorder:
         ]
         replace(trace, head=replace(trace.head, rank_heads=tuple(heads))).save(target)
         (target / IMPORTS).write_text(json.dumps({"modules": self.modules, "packages": self.packages}))
+        remove_further(1, partial(numbered, target))
         return Trace.open(target)
 
 

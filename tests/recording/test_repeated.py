@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clue.errors import UsageError
+from clue.errors import RecordError, UsageError
 from clue.recording import record_repeatedly, repeated, repeats_beside
 from clue.trace import Trace
 from tests.recording.cases import Recorder
@@ -68,6 +68,22 @@ def test_recordings_of_an_earlier_run_are_gone(recorder: Recorder, tmp_path: Pat
     assert len(recorder.recorded) == 6
     assert found.repeats == tuple(repeats_beside(target)) == (tmp_path / "x.2.clue",)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.2.clue", "x.clue"]
+
+
+def test_a_run_that_fails_later_leaves_none_of_an_earlier_one(recorder: Recorder, tmp_path: Path) -> None:
+    """If the second recording fails, the new first one stays alone: repeats of the earlier run are gone already."""
+    target = tmp_path / "x.clue"
+    record_repeatedly(Path("heat.py"), (), 1, target, 3)
+
+    def fail() -> None:
+        if len(recorder.recorded) == 5:
+            raise RecordError("out of memory")
+
+    recorder.meanwhile = fail
+    with pytest.raises(RecordError, match="out of memory"):
+        record_repeatedly(Path("heat.py"), (), 1, target, 3)
+    assert int(Trace.open(target).bursts.sum()) == 3_030_000_000
+    assert repeats_beside(target) == []
 
 
 def test_what_is_no_repeat_is_not_removed(recorder: Recorder, tmp_path: Path) -> None:

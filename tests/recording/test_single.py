@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clue.errors import RecordError
-from clue.recording import record
+from clue.recording import record, repeats_beside
 from clue.trace import Trace
 
 WORKS = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n"
@@ -81,3 +81,16 @@ def test_a_refusal_is_an_end_before_anything_was_done(text: str, refused: bool, 
     with pytest.raises(RecordError) as failed:
         record(tmp_path / "p.py", [], 1, tmp_path / "x.clue", timeout=60)
     assert failed.value.refused == refused
+
+
+def test_repeats_of_the_earlier_one_are_gone(program: Path, tmp_path: Path) -> None:
+    """A new recording leaves no repeat of an earlier one, which would count as its own; a failed one leaves all."""
+    for number in (2, 3):
+        record(program, [], 1, tmp_path / f"keep.{number}.clue")
+    program.write_text(WORKS + "raise SystemExit(3)")
+    with pytest.raises(RecordError):
+        record(program, [], 1, tmp_path / "keep.clue")
+    assert [path.name for path in repeats_beside(tmp_path / "keep.clue")] == ["keep.2.clue", "keep.3.clue"]
+    program.write_text(WORKS)
+    record(program, [], 1, tmp_path / "keep.clue")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["keep.clue", "p.py"]

@@ -74,6 +74,12 @@ def test_traces_are_replaced(tmp_path: Path) -> None:
     assert not killed.exists()
 
 
+def test_ranks_record_into_a_folder(tmp_path: Path) -> None:
+    """A job script that names an archive is refused, as by clue record, before its program begins."""
+    with pytest.raises(UsageError, match=r"x\.clue\.zip: trace must be recorded into a folder, got a \.zip"):
+        clear_target(tmp_path / "x.clue.zip")
+
+
 def test_every_part_of_a_recording_is_known_as_one(tmp_path: Path) -> None:
     """The parts that a failed program leaves may be recorded over."""
     (tmp_path / "p.py").write_text("from mpi4py import MPI\nraise SystemExit(3)")

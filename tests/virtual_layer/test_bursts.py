@@ -240,6 +240,14 @@ def test_operations_must_be_a_number_that_can_be_summed(flops: float) -> None:
         pass
 
 
+@pytest.mark.parametrize(("name", "kind"), [(3, "int"), (None, "NoneType")])
+def test_names_of_regions_must_be_text(name: object, kind: str) -> None:
+    """A name that no trace can contain is an error at once, with or without a recorder."""
+    told = f"region {name}: name must be text, got {kind}"
+    with pytest.raises(TypeError, match=told), virtual_layer.region(name):  # type: ignore[arg-type]
+        pass
+
+
 def test_floats_may_stand_for_ranks_and_tags(recorded: Recorded) -> None:
     """A rank or a tag that is a whole number may be a float, as mpi4py takes it."""
     trace = recorded("""
@@ -285,6 +293,20 @@ def test_regions_within_a_call_belong_to_the_call(recorded: Recorded) -> None:
         """)
     assert not any(row.region for row in rows(trace, 0))
     assert sum(row.cpu for row in named(trace, 0, "reduce")) == pytest.approx(0.3, abs=0.04)
+
+
+def test_operations_within_a_call_do_not_count(recorded: Recorded) -> None:
+    """Rank 0 reduces, in a region of three operations whose time is not in the region; the five outside count."""
+    trace = recorded("""
+        import virtual_layer
+        def add(left, right):
+            with virtual_layer.region("sum", flops=3):
+                return left + right
+        with virtual_layer.region("sum", flops=5):
+            pass
+        assert comm.reduce(1, add) == (None if rank else 2)
+        """)
+    assert [head.flops for head in trace.head.rank_heads] == [{1: 5.0}, {1: 5.0}]
 
 
 def test_late_initialisation(recorded: Recorded) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from clue.trace import Communicator, Op, Trace
 from tests.virtual_layer.conftest import Recorded
 from tests.virtual_layer.rows import calls, named
+from virtual_layer.spawning import python_arguments
 
 RANKS = 3
 
@@ -127,6 +130,25 @@ def test_constructors_are_ops_of_their_parent(made: Trace) -> None:
     assert [row.op for row in named(made, 0, "Free")] == [Op.LOCAL]
 
 
+@pytest.mark.parametrize(
+    ("words", "options", "program"),
+    [
+        (["-u", "p.py", "-m"], ["-u"], ["p.py", "-m"]),
+        (["-X", "utf8", "-m", "package", "1"], ["-X", "utf8"], ["-m", "package", "1"]),
+        (["-Xfrozen_modules=off", "p.py"], ["-Xfrozen_modules=off"], ["p.py"]),
+        (["-mpackage", "1"], [], ["-m", "package", "1"]),
+        (["-um", "package"], ["-u"], ["-m", "package"]),
+        (["-Wdefault", "-cprint(1)"], ["-Wdefault"], ["-c", "print(1)"]),
+    ],
+)
+def test_children_keep_the_options_of_their_interpreter(
+    words: list[str], options: list[str], program: list[str]
+) -> None:
+    """The layer comes between Python's own options and the program, however these are written."""
+    layer = ["-m", "virtual_layer", "--child", "w.json"]
+    assert python_arguments("python3", words, Path("w.json")) == [*options, *layer, *program]
+
+
 @pytest.fixture(scope="module")
 def family(recorded: Recorded) -> Trace:
     """Return the trace of two parents that spawn two children, which exchange messages with their parents."""
@@ -142,6 +164,9 @@ def family(recorded: Recorded) -> Trace:
             MPI.COMM_WORLD.Barrier()
             whole = parent.Merge(high=True)
             assert whole.allgather(whole.rank) == [0, 1, 2, 3]
+            half = whole.Split(whole.rank % 2)
+            bridge = half.Create_intercomm(0, whole, 1 - whole.rank % 2, 5)
+            bridge.recv(source=bridge.rank, tag=8) if whole.rank % 2 else bridge.send(None, bridge.rank, 8)
             parent.Disconnect()
         ''')
         if rank == 1:
@@ -151,6 +176,9 @@ def family(recorded: Recorded) -> Trace:
             assert children.recv(source=MPI.ANY_SOURCE) == 1
         whole = children.Merge(high=False)
         assert whole.allgather(whole.rank) == [0, 1, 2, 3]
+        half = whole.Split(whole.rank % 2)
+        bridge = half.Create_intercomm(0, whole, 1 - whole.rank % 2, 5)
+        bridge.recv(source=bridge.rank, tag=8) if whole.rank % 2 else bridge.send(None, bridge.rank, 8)
         children.Disconnect()
         """,
         2,
@@ -176,3 +204,14 @@ def test_parents_and_children_talk(family: Trace) -> None:
     merged = [family.head.communicators[named(family, rank, "allgather")[0].comm] for rank in range(4)]
     assert len(set(merged)) == 1
     assert merged[0].group == (0, 1, 2, 3)
+
+
+def test_halves_of_two_worlds_talk(family: Trace) -> None:
+    """Halves of a parent and a child each: all members know the other half, and a message has one context."""
+    for sender, receiver in ((0, 1), (2, 3)):
+        sent, received = named(family, sender, "send")[-1], named(family, receiver, "recv")[-1]
+        assert (sent.op, received.op) == (Op.SEND, Op.RECV)
+        near, far = family.head.communicators[sent.comm], family.head.communicators[received.comm]
+        assert (near.group, near.remote) == ((0, 2), (1, 3))
+        assert (far.group, far.remote) == ((1, 3), (0, 2))
+        assert near.context == far.context

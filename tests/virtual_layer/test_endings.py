@@ -249,6 +249,20 @@ def test_job_script_form(program: Write, tmp_path: Path) -> None:
     assert not (tmp_path / "program.clue" / "parts").exists()
 
 
+def test_a_job_script_tells_of_repeats_beside_its_trace(program: Write, tmp_path: Path) -> None:
+    """Other jobs may be making them at this moment, so they stay; the layer names those that readers would find."""
+    script = program("comm.Barrier()\n")
+    for number in (2, 3, 5):
+        (tmp_path / f"x.{number}.clue").mkdir()
+    ran = subprocess.run(
+        [find_mpiexec(), "-n", "1", sys.executable, "-m", "virtual_layer", "-o", "x.clue", script.name],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert "program.py: x.2.clue, x.3.clue beside the trace: readers take each for a repeat of it" in ran.stderr
+    assert Trace.open(tmp_path / "x.clue").ranks == 1
+
+
 def test_recording_again_replaces(program: Write, tmp_path: Path) -> None:
     """A new recording replaces a trace; a failed one leaves the old trace in place."""
     for ranks in (1, 2):

@@ -11,7 +11,7 @@ import pytest
 
 from clue.trace.ops import Flag, Op
 from clue.trace.parts import ROW
-from virtual_layer.rows import WINDOW, ExtraFile, RowFile
+from virtual_layer.rows import WINDOW, ExtraFile, RowFile, window_of
 
 PER_WINDOW = WINDOW // ROW.size
 
@@ -27,6 +27,13 @@ def test_rows_cross_windows_and_are_cut_at_the_end(tmp_path: Path) -> None:
     rows.close()
     table = np.fromfile(tmp_path / "rows", dtype="<i8").reshape(-1, ROW.size // 8)
     assert table[:, 0].tolist() == list(range(2 * PER_WINDOW + 3))
+
+
+@pytest.mark.parametrize(("page", "window"), [(4 << 10, 252 << 10), (16 << 10, 144 << 10), (64 << 10, 576 << 10)])
+def test_windows_begin_at_pages_of_any_size(page: int, window: int) -> None:
+    """A window is 7 × 9 pages of 4 KiB, and at least nine pages: the system maps files from whole pages only."""
+    assert window_of(page) == window
+    assert window % page == window % ROW.size == 0
 
 
 def test_rows_are_completed_in_any_window(tmp_path: Path) -> None:
