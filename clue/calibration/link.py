@@ -81,13 +81,14 @@ def progress_of(links: Iterable[FittedLink]) -> Progress:
     return Progress.CALLS if within else Progress.ASYNCHRONOUS
 
 
-def fit_link(measurement: Measurement, eager_limit: float | None = None) -> FittedLink:
+def fit_link(measurement: Measurement, eager_limit: float | None = None, *, within: bool = False) -> FittedLink:
     """Fit a link to a measurement.
 
     Args:
         measurement: The measurement of the link.
         eager_limit: The eager limit, bytes, if the user knows it (infinite: every message is eager); it takes
             precedence.
+        within: Whether it is within a node, where messages share no ports.
 
     Raises:
         UsageError: If the measurement has round trips of fewer than two sizes.
@@ -102,9 +103,9 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
     receive, about_receive = _receive_delay(measurement, rows)
     # With progress within calls only, the answer waits for the envelope of the message.
     parts = _Parts.of(rows, receive, limit, trips=2 if measurement.in_calls else 1)
-    send, about_send = _send_delay(_as_kept(measurement), parts)
+    send, about_send = _send_delay(_as_kept(measurement, limit), parts)
     travel = _transmission_delay(parts, send)
-    busy, about_busy = _busy(measurement, parts, send)
+    busy, about_busy = _busy(measurement, parts, send, within=within)
     overhead = _overhead(measurement.rows, parts, send)
     link = Link(
         send, travel, receive, limit, busy=busy, send_overhead=overhead,
@@ -271,11 +272,11 @@ def _send_delay(rows: Sequence[SizeRow], parts: _Parts) -> tuple[Curve, tuple[st
     )
 
 
-def _as_kept(measurement: Measurement) -> list[SizeRow]:
-    """Return the rows with the time for which data occupy senders: for acknowledged messages, that of the call."""
-    least = measurement.acknowledged_from
+def _as_kept(measurement: Measurement, limit: float | None) -> list[SizeRow]:
+    """Return the rows with the time for which data occupy senders: of acknowledged eager messages, that of the call."""
+    least, most = measurement.acknowledged_from, math.inf if limit is None else limit
     return [
-        row if least is None or row.size < least or row.call is None else replace(row, blocked=row.call)
+        replace(row, blocked=row.call) if least is not None and row.call and least <= row.size <= most else row
         for row in measurement.rows
     ]
 
@@ -306,12 +307,17 @@ def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
     return _curve(parts.sizes, left, parts.uncertainty, parts.limit)
 
 
-def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve | None, tuple[str, ...]]:
+def _busy(
+    measurement: Measurement, parts: _Parts, send: Curve, *, within: bool
+) -> tuple[Curve | None, tuple[str, ...]]:
     """Return the time for which a message occupies a port, from streams of several pairs if possible, else of one pair.
 
     If the sender limits the stream of a single pair, the stream shows only that the port is not slower. Then the excess
     over the gap of the smallest messages is used, because several ranks of a node may send faster.
+    Messages within a node share no ports.
     """
+    if within:
+        return None, ()
     alone = _gaps(measurement.rows)
     together = _gaps_of_pairs(measurement)
     known = dict(sorted((alone | {size: gap for size, (_, gap) in together.items()}).items()))
@@ -326,7 +332,7 @@ def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve |
     rows = measurement.rows
     if any(row.blocked is not None for row in rows):
         return None, ()
-    growth = np.maximum(parts.one_way - parts.answer - parts.one_way[0], 0.0)
+    growth = np.maximum(parts.total - parts.total[0], 0.0)
     return _curve(parts.sizes, growth, parts.uncertainty, parts.limit), (
         "ports: no stream was measured; a message is assumed to occupy a port for its time minus that of an empty one, "
         "so that a stream is never faster than single messages",
