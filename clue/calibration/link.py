@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
-from clue.calibration.polyline import Floats, Samples, fit_points, roughness
+from clue.calibration.polyline import APART, Floats, Samples, fit_points, roughness
 from clue.errors import UsageError
 from clue.machine import Curve, Link, Progress
 from clue.units import format_size, format_time
@@ -30,8 +30,6 @@ LEAST_UNCERTAINTY = 0.015
 #: Smallest excess growth of a latency that indicates a rendezvous: in multiples of an empty message's time, and of
 #: its noise.
 _JUMP, _JUMP_NOISE = 0.4, 6.0
-#: Smallest ratio of two sizes from which growth is derived; NetPIPE's sizes are closer together.
-_APART = 1.3
 #: Share of an empty message's time for which its sender, and its receiver, are busy with it, if not measured.
 _EMPTY_SHARE = 0.2
 #: Smallest share of a window's time per message that remains when the answer's part is subtracted.
@@ -218,12 +216,12 @@ def _jump(rows: Sequence[SizeRow]) -> tuple[SizeRow, SizeRow] | None:
     for i in range(1, len(rows) - 1):
         if sizes[i] < 256:
             continue
-        before = _growth(sizes, times, i, [k for k in range(i) if sizes[k] * _APART <= sizes[i]][-2:])
+        before = _growth(sizes, times, i, [k for k in range(i) if sizes[k] * APART <= sizes[i]][-2:])
         expected = times[i] + before * (sizes[i + 1] - sizes[i])
         least = max(_JUMP * times[0], 0.2 * expected, _JUMP_NOISE * noise * expected)
         if times[i + 1] - expected < least:
             continue
-        beyond = [k for k in range(i + 2, len(rows)) if sizes[k] >= sizes[i + 1] * _APART][:1]
+        beyond = [k for k in range(i + 2, len(rows)) if sizes[k] >= sizes[i + 1] * APART][:1]
         # A time before a smaller one, or before a steeper rise, does not start a new regime.
         back = times[i + 1] - _growth(sizes, times, i + 1, beyond) * (sizes[i + 1] - sizes[i])
         if not beyond or (times[beyond[0]] >= times[i + 1] and back - times[i] >= least / 2):
