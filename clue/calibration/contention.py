@@ -17,7 +17,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clue.calibration.launching import Reporter, launcher, run_program, silent
-from clue.calibration.machine_file import MachineFile, ports_lines, rewritten
+from clue.calibration.machine_file import MachineFile, ports_lines, rewritten, stated_notes
 from clue.calibration.measurement import Estimate
 from clue.errors import UsageError
 from clue.kernel import Program, compile_program, simulate
@@ -484,7 +484,7 @@ def contention_file(
             f"{', '.join(measurement.hosts)}" + (f"; MPI: {measurement.mpi}" if measurement.mpi else "") + ".",
             "Mean error of slowdowns, held out and fitted:\n" + "\n".join(lines),
         ),
-        notes=(*machine.notes, f"contention: {explained(judged)}", *measurement.notes),
+        notes=(*stated_notes(machine), f"contention: {explained(judged)}", *measurement.notes),
     )
 
 

@@ -44,7 +44,7 @@ def copy_bandwidth(measurement: Measurement, link: Link) -> tuple[float | None, 
 
     Args:
         measurement: Measurement within a node.
-        link: Link fitted to it.
+        link: Link within a node, fitted to it.
 
     Returns:
         ``None`` if copies do not slow each other, or no simultaneous ones were measured.

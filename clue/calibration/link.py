@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
-from clue.calibration.polyline import Floats, Samples, fit_points, roughness
+from clue.calibration.polyline import APART, Floats, Samples, fit_points, roughness
 from clue.errors import UsageError
 from clue.machine import Curve, Link, Progress
 from clue.units import format_size, format_time
@@ -30,8 +30,6 @@ LEAST_UNCERTAINTY = 0.015
 #: Smallest excess growth of a latency that indicates a rendezvous: in multiples of an empty message's time, and of
 #: its noise.
 _JUMP, _JUMP_NOISE = 0.4, 6.0
-#: Smallest ratio of two sizes from which growth is derived; NetPIPE's sizes are closer together.
-_APART = 1.3
 #: Share of an empty message's time for which its sender, and its receiver, are busy with it, if not measured.
 _EMPTY_SHARE = 0.2
 #: Smallest share of a window's time per message that remains when the answer's part is subtracted.
@@ -81,13 +79,14 @@ def progress_of(links: Iterable[FittedLink]) -> Progress:
     return Progress.CALLS if within else Progress.ASYNCHRONOUS
 
 
-def fit_link(measurement: Measurement, eager_limit: float | None = None) -> FittedLink:
+def fit_link(measurement: Measurement, eager_limit: float | None = None, *, within: bool = False) -> FittedLink:
     """Fit a link to a measurement.
 
     Args:
         measurement: The measurement of the link.
         eager_limit: The eager limit, bytes, if the user knows it (infinite: every message is eager); it takes
             precedence.
+        within: Whether it is within a node, where messages share no ports.
 
     Raises:
         UsageError: If the measurement has round trips of fewer than two sizes.
@@ -102,9 +101,9 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
     receive, about_receive = _receive_delay(measurement, rows)
     # With progress within calls only, the answer waits for the envelope of the message.
     parts = _Parts.of(rows, receive, limit, trips=2 if measurement.in_calls else 1)
-    send, about_send = _send_delay(_as_kept(measurement), parts)
+    send, about_send = _send_delay(_as_kept(measurement, limit), parts)
     travel = _transmission_delay(parts, send)
-    busy, about_busy = _busy(measurement, parts, send)
+    busy, about_busy = _busy(measurement, parts, send, within=within)
     overhead = _overhead(measurement.rows, parts, send)
     link = Link(
         send, travel, receive, limit, busy=busy, send_overhead=overhead,
@@ -217,12 +216,12 @@ def _jump(rows: Sequence[SizeRow]) -> tuple[SizeRow, SizeRow] | None:
     for i in range(1, len(rows) - 1):
         if sizes[i] < 256:
             continue
-        before = _growth(sizes, times, i, [k for k in range(i) if sizes[k] * _APART <= sizes[i]][-2:])
+        before = _growth(sizes, times, i, [k for k in range(i) if sizes[k] * APART <= sizes[i]][-2:])
         expected = times[i] + before * (sizes[i + 1] - sizes[i])
         least = max(_JUMP * times[0], 0.2 * expected, _JUMP_NOISE * noise * expected)
         if times[i + 1] - expected < least:
             continue
-        beyond = [k for k in range(i + 2, len(rows)) if sizes[k] >= sizes[i + 1] * _APART][:1]
+        beyond = [k for k in range(i + 2, len(rows)) if sizes[k] >= sizes[i + 1] * APART][:1]
         # A time before a smaller one, or before a steeper rise, does not start a new regime.
         back = times[i + 1] - _growth(sizes, times, i + 1, beyond) * (sizes[i + 1] - sizes[i])
         if not beyond or (times[beyond[0]] >= times[i + 1] and back - times[i] >= least / 2):
@@ -271,11 +270,11 @@ def _send_delay(rows: Sequence[SizeRow], parts: _Parts) -> tuple[Curve, tuple[st
     )
 
 
-def _as_kept(measurement: Measurement) -> list[SizeRow]:
-    """Return the rows with the time for which data occupy senders: for acknowledged messages, that of the call."""
-    least = measurement.acknowledged_from
+def _as_kept(measurement: Measurement, limit: float | None) -> list[SizeRow]:
+    """Return the rows with the time for which data occupy senders: of acknowledged eager messages, that of the call."""
+    least, most = measurement.acknowledged_from, math.inf if limit is None else limit
     return [
-        row if least is None or row.size < least or row.call is None else replace(row, blocked=row.call)
+        replace(row, blocked=row.call) if least is not None and row.call and least <= row.size <= most else row
         for row in measurement.rows
     ]
 
@@ -306,12 +305,17 @@ def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
     return _curve(parts.sizes, left, parts.uncertainty, parts.limit)
 
 
-def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve | None, tuple[str, ...]]:
+def _busy(
+    measurement: Measurement, parts: _Parts, send: Curve, *, within: bool
+) -> tuple[Curve | None, tuple[str, ...]]:
     """Return the time for which a message occupies a port, from streams of several pairs if possible, else of one pair.
 
     If the sender limits the stream of a single pair, the stream shows only that the port is not slower. Then the excess
     over the gap of the smallest messages is used, because several ranks of a node may send faster.
+    Messages within a node share no ports.
     """
+    if within:
+        return None, ()
     alone = _gaps(measurement.rows)
     together = _gaps_of_pairs(measurement)
     known = dict(sorted((alone | {size: gap for size, (_, gap) in together.items()}).items()))
@@ -326,7 +330,7 @@ def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve |
     rows = measurement.rows
     if any(row.blocked is not None for row in rows):
         return None, ()
-    growth = np.maximum(parts.one_way - parts.answer - parts.one_way[0], 0.0)
+    growth = np.maximum(parts.total - parts.total[0], 0.0)
     return _curve(parts.sizes, growth, parts.uncertainty, parts.limit), (
         "ports: no stream was measured; a message is assumed to occupy a port for its time minus that of an empty one, "
         "so that a stream is never faster than single messages",

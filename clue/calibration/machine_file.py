@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from clue.errors import UsageError
 from clue.machine import (
+    NO_WITHIN_NODE,
     ColdStart,
     Curve,
     Link,
@@ -125,11 +126,16 @@ def rewritten(machine: Machine, contention: Sequence[str], **changes: object) ->
         nodes=len(machine.nodes),
         processors=node.processors,
         source=machine.source,
-        notes=machine.notes,
+        notes=stated_notes(machine),
         node_lines=tuple(node_lines(node)),
         reference_processor=machine.reference_processor,
     )
     return replace(file, **changes)  # type: ignore[arg-type]
+
+
+def stated_notes(machine: Machine) -> tuple[str, ...]:
+    """Return the notes of a machine that its file states: its reader adds the one on a missing link within a node."""
+    return tuple(note for note in machine.notes if note != NO_WITHIN_NODE)
 
 
 def _speed_text(speed: float | SpeedCurve) -> str:

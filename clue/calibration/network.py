@@ -45,7 +45,7 @@ class Calibration:
 
 def calibrate_within(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
     """Calibrate the link within a node, where simultaneous pairs share memory but no ports."""
-    alone = calibrate_link(replace(measurement, shared=()), eager_limit)
+    alone = calibrate_link(replace(measurement, shared=()), eager_limit, within=True)
     bandwidth, said = copy_bandwidth(measurement, alone.fitted.link)
     fitted = replace(alone.fitted, copy_bandwidth=bandwidth, assumptions=(*alone.fitted.assumptions, *said))
     return replace(alone, measurement=measurement, fitted=fitted)
@@ -89,10 +89,10 @@ def with_copies(
     return replace(measurement, shared=together, notes=(*measurement.notes, *pairs.notes))
 
 
-def calibrate_link(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
+def calibrate_link(measurement: Measurement, eager_limit: float | None = None, *, within: bool = False) -> Calibration:
     """Fit a link to a measurement and simulate the measurement on it; takes the arguments of ``fit_link``."""
-    fitted = fit_link(measurement, eager_limit)
-    found = residuals(measurement, fitted)
+    fitted = fit_link(measurement, eager_limit, within=within)
+    found = residuals(measurement, fitted, within=within)
     deviation = _deviation(measurement, found)
     link = replace(fitted.link, noise=LinkNoise(deviation, deviation))
     return Calibration(measurement, replace(fitted, link=link), found)

@@ -24,6 +24,8 @@ _LEVELS = np.array((-1.2, -0.6, 0.0, 0.6, 1.2))
 _HUBER = 2.5
 #: Number of reweighting rounds after the points have been chosen.
 _ROUNDS = 8
+#: Smallest ratio of two sizes from which growth is derived; the sizes of NetPIPE are closer together.
+APART = 1.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +68,18 @@ def fit_points(samples: Samples, split: float | None = None) -> tuple[tuple[floa
             last size up to it to the first size beyond it joins them.
 
     Returns:
-        Points at measured sizes; if the last times do not show their growth, one more at twice the largest size.
+        Points at measured sizes; if the last ones do not show the growth of times, one more at twice the largest size.
     """
     if len(samples.sizes) == 1:
         return ((float(samples.sizes[0]), max(0.0, float(samples.times[0]))),)
     chosen = _choose(samples, split)
     values = np.maximum(_least_squares(samples, chosen), 0.0)
     points = list(zip(samples.sizes[chosen].tolist(), values.tolist(), strict=True))
-    # The last slope continues beyond the last point. If it is negative, or crosses the split, it is not the cost of a
-    # byte; then the slope of the whole range is used.
-    first, last = points[0], points[-1]
-    if values[-1] < values[-2] or (split is not None and points[-2][0] <= split < last[0]):
+    # The last slope continues beyond the last point. If it is negative, crosses the split, or is that of sizes close to
+    # each other, whose noise it shows, it is not the cost of a byte; then the slope of the whole range is used.
+    first, before, last = points[0], points[-2], points[-1]
+    crosses = split is not None and before[0] <= split < last[0]
+    if last[1] < before[1] or crosses or last[0] < APART * before[0]:
         slope = max(0.0, (last[1] - first[1]) / (last[0] - first[0]))
         points.append((2 * last[0], last[1] + slope * last[0]))
     return tuple(points)

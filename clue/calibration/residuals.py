@@ -51,9 +51,9 @@ class Residuals:
     gap: tuple[Residual, ...]
 
 
-def residuals(measurement: Measurement, fitted: FittedLink) -> Residuals:
-    """Simulate the measurement on two nodes with the fitted link between them."""
-    machine = pair(fitted.link, fitted.progress)
+def residuals(measurement: Measurement, fitted: FittedLink, *, within: bool = False) -> Residuals:
+    """Simulate the measurement on two nodes with the fitted link between them, or on one with the link within it."""
+    machine = (one_node if within else pair)(fitted.link, fitted.progress)
     one_way = [(row.size, row.one_way.value) for row in measurement.rows if row.one_way and row.one_way.value > 0]
     gaps = [(row, row.gap.value) for row in measurement.rows if row.gap and row.gap.value > 0]
     return Residuals(
@@ -67,6 +67,11 @@ def pair(link: Link, progress: Progress = Progress.ASYNCHRONOUS) -> Machine:
     node = NodeType("node")
     network = Network(link, link, contention=Ports(), progress=progress)
     return Machine("pair", (node, node), network)
+
+
+def one_node(link: Link, progress: Progress = Progress.ASYNCHRONOUS) -> Machine:
+    """Return a node of two processors with a link within it."""
+    return Machine("node", (NodeType("node", processors=2),), Network(link, link, progress=progress))
 
 
 def simulated_one_way(machine: Machine, size: int) -> float:

@@ -36,6 +36,7 @@ from clue.config.schema import (
 from clue.config.sources import Source, read_source
 from clue.config.speeds import build_speeds
 from clue.machine import (
+    NO_WITHIN_NODE,
     AlgorithmChoice,
     ColdStart,
     Curve,
@@ -51,10 +52,6 @@ from clue.machine import (
     Waiting,
 )
 from clue.units import Money
-
-NO_WITHIN_NODE = (
-    "no link within a node is given (network.within_node): ranks of one node talk as if they were on different nodes"
-)
 
 
 def load_machine(source: Source, *, relative_to: FilePath | None = None) -> Machine:

@@ -6,6 +6,7 @@ from clue.machine.curve import Curve
 from clue.machine.link import Link, LinkNoise
 from clue.machine.machine import (
     MOST_RANKS,
+    NO_WITHIN_NODE,
     AlgorithmChoice,
     Machine,
     Network,
@@ -24,6 +25,7 @@ from clue.machine.speed import SpeedCurve
 __all__ = [
     "BENCHMARKS",
     "MOST_RANKS",
+    "NO_WITHIN_NODE",
     "AlgorithmChoice",
     "ColdStart",
     "Contention",

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 _SHOWN_SIZES = (8, 10**6)
 #: Largest number of ranks that may be placed: a larger one is a mistake, and would exhaust memory.
 MOST_RANKS = 2**24
+#: Note of the reader of machine files on nodes of several processors.
+NO_WITHIN_NODE = (
+    "no link within a node is given (network.within_node): ranks of one node talk as if they were on different nodes"
+)
 
 
 class Waiting(Enum):

@@ -23,6 +23,7 @@ from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.machine import (
+    NO_WITHIN_NODE,
     Contention,
     Curve,
     FactorTable,
@@ -142,6 +143,16 @@ def test_a_machine_of_several_kinds_is_not_rewritten() -> None:
     judged = [Judged(Model("ports", Ports(), ("ports",), 0), 0.0, 0.0)]
     with pytest.raises(UsageError, match="one kind of nodes"):
         contention_file(machine, measured(NoContention(), SHARED), judged)
+
+
+def test_a_missing_link_within_a_node_is_noted_by_the_reader_alone() -> None:
+    """The file does not state the note that its reader adds, or a link within a node added later would leave it."""
+    machine = Machine("m", (NodeType("a", 2),) * 2, Network(LINK, LINK), notes=("a note", NO_WITHIN_NODE))
+    judged = [Judged(Model("ports", Ports(), ("ports",), 0), 0.0, 0.0)]
+    written = parse_yaml(contention_file(machine, PairMeasurement((), SHARED), judged).text(), "m.yaml").value
+    assert isinstance(written, dict)
+    assert written["notes"][0] == "a note" and NO_WITHIN_NODE not in written["notes"]
+    assert load_machine(written).notes.count(NO_WITHIN_NODE) == 1
 
 
 def test_nothing_to_hold_out_is_an_error() -> None:

@@ -69,6 +69,30 @@ def test_copies_that_do_not_slow_each_other_state_nothing() -> None:
     assert calibrate_within(measured()).fitted.copy_bandwidth is None
 
 
+def test_copies_are_by_the_time_that_the_simulator_takes_for_one() -> None:
+    """Half of a message's growth is its sender's, half its way: one copy occupies the memory for 0.05 ns/B, or 52.4 us.
+
+    Four pairs whose round trips take 4 m / C - 52.4 us longer than those of one show C, whatever a stream takes: the
+    simulator lets messages within a node share no ports. So it sends a message of a stream every 0.4 us + 52.4 us.
+    """
+    sizes = [1 << k for k in range(21)]
+    rows = tuple(
+        SizeRow(
+            size,
+            one_way(size),
+            blocked=Estimate.alone(0.4e-6 + size * PER_BYTE / 2),
+            gap=Estimate.alone(0.5e-6 + size * PER_BYTE),
+        )
+        for size in sizes
+    )
+    four = SizeRow(MIB, Estimate.alone(one_way(MIB).value - MIB * PER_BYTE / 2 + 4 * MIB / MEMORY), pairs=4)
+    within = calibrate_within(Measurement(rows, hosts=("a", "a"), source="by hand", shared=(four,)))
+    assert within.fitted.link.busy is None
+    assert within.fitted.copy_bandwidth == pytest.approx(MEMORY, rel=0.02)
+    assert within.residuals.gap[-1].fitted == pytest.approx(0.4e-6 + MIB * PER_BYTE / 2, rel=0.02)
+    assert max(abs(each.error) for each in within.residuals.one_way) < 0.02
+
+
 def test_a_machine_has_it_where_its_link_within_a_node_was_measured() -> None:
     """The machine file states the copy bandwidth if it was measured within the node, and omits it otherwise."""
     within = calibrate_within(measured(SizeRow(MIB, gap=gap(MIB, 4), pairs=4)))

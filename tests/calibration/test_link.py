@@ -176,6 +176,8 @@ def test_messages_of_any_size_may_be_rendezvous(progress: Progress) -> None:
         assert link.send_delay(0) + link.transmission_delay(0) == pytest.approx(40e-6, rel=0.01)
     machine = pair(link, progress)
     assert [simulated_one_way(machine, row.size) for row in rows] == pytest.approx([100e-6, 180e-6], rel=0.01)
+    assert link.busy is not None  # a port is busy for the data alone
+    assert (link.busy(64 << 10), link.busy(128 << 10)) == pytest.approx((0.0, 80e-6), rel=0.01, abs=1e-9)
 
 
 @pytest.mark.parametrize(("confidence", "deviations"), [(0.5, 0.6745), (0.95, 1.96), (0.99, 2.576)])
@@ -224,6 +226,23 @@ def test_what_was_measured_is_not_assumed() -> None:
     for size in SIZES:
         assert fitted.link.send_delay(size) == pytest.approx(link.send_delay(size), rel=0.02)
         assert fitted.link.transmission_delay(size) == pytest.approx(link.transmission_delay(size), rel=0.02)
+
+
+def test_only_eager_messages_are_free_of_their_data_after_the_call() -> None:
+    """Eager messages from 64 KiB on are acknowledged: their data occupy the sender for the call of a nonblocking send.
+
+    Messages beyond 128 KiB wait for an answer, and then occupy it for s(m); their call, of 1 us, says nothing of that.
+    """
+    link = Link(Curve.line(1e-6, 1e-10), Curve.line(4e-6, 1e-9), 0.5e-6, 131072.0)
+    found = measured(link)
+    rows = tuple(
+        replace(row, call=Estimate.alone(link.send_delay(row.size) if row.size <= 131072 else 1e-6))
+        for row in found.rows
+    )
+    late = tuple(replace(row, blocked=row.one_way) if row.size in {65536, 131072} else row for row in rows)
+    fitted = fit_link(replace(found, rows=late, acknowledged_from=65536))
+    for size in SIZES:
+        assert fitted.link.send_delay(size) == pytest.approx(link.send_delay(size), rel=0.02)
 
 
 def test_a_receive_takes_no_longer_than_a_message_of_a_stream() -> None:

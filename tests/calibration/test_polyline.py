@@ -60,6 +60,19 @@ def test_one_size_beyond_a_split_is_kept_and_growth_beyond_it_is_that_of_the_who
     assert [time for _, time in points] == pytest.approx([10e-6, 10e-6 + 2**23 * 1e-9, end, end + growth])
 
 
+def test_sizes_close_to_each_other_show_no_growth() -> None:
+    """The last of NetPIPE's times is 10 % too long, 3 B beyond the size before: this rise does not go on.
+
+    Times are 10 us + 1 ns/B. Twice the last size takes twice its time, less 10 us.
+    """
+    sizes = np.array([float((1 << k) + more) for k in range(4, 23) for more in (-3, 0, 3)])
+    times = 10e-6 + sizes * 1e-9
+    times[-1] *= 1.1
+    points = fit_points(Samples(sizes, times, 0.015 * times))
+    assert points[-2] == pytest.approx((sizes[-1], times[-1]), rel=0.01)
+    assert points[-1] == pytest.approx((2 * sizes[-1], 2 * times[-1] - 10e-6), rel=0.01)
+
+
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.floats(1e-7, 1e-3), st.floats(1e-11, 1e-7))
 def test_noise_adds_no_points_to_a_line(seed: int, latency: float, per_byte: float) -> None:

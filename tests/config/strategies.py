@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from clue.config.machines import NO_WITHIN_NODE
 from clue.machine import (
+    NO_WITHIN_NODE,
     AlgorithmChoice,
     ColdStart,
     Contention,

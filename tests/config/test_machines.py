@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from clue.config import load_machine
-from clue.config.machines import NO_WITHIN_NODE
 from clue.errors import ConfigError
-from clue.machine import ColdStart, Curve, Machine, Waiting
+from clue.machine import NO_WITHIN_NODE, ColdStart, Curve, Machine, Waiting
 from clue.units import Money
 from tests.config.documents import MACHINE, changed, faults_of, folder, positions
 
