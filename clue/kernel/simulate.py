@@ -17,7 +17,7 @@ from clue.kernel.model.observation import Observation
 from clue.kernel.model.program import Description, Program, compile_program
 from clue.kernel.model.replay import Replay
 from clue.kernel.model.turns import joined_nodes, without_turns
-from clue.machine import FactorTable, Machine, NoContention, Placement, SpeedCurve, memory_fault
+from clue.machine import FactorTable, Machine, NoContention, NodeType, Placement, SpeedCurve, memory_fault
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
 from clue.units import count_of
@@ -243,12 +243,17 @@ def _wildcard_caveats(replay: Replay, program: Description) -> Iterator[Caveat]:
         )
 
 
+def _node_types(machine: Machine) -> list[NodeType]:
+    """Return the node types of a machine as they are at the start and after each change."""
+    return [each for state in machine.epochs for each in state.node_types().values()]
+
+
 def _misspelt_regions(machine: Machine, program: Description) -> Iterator[Caveat]:
     """Report regions of the machine that the program lacks, if it has one of a similar name.
 
     A machine may state regions of many programs, so others are no fault.
     """
-    types = [each for state in machine.epochs for each in state.node_types().values()]
+    types = _node_types(machine)
     stated = {region for each in types for region in (*each.performance_factors, *each.speeds)}
     stated |= {region for each in types for shares in each.memory_contention.values() for region in shares}
     for region in sorted(stated - set(program.regions)):
@@ -271,8 +276,8 @@ def _similar(region: str, regions: tuple[str, ...]) -> str:
 
 def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
     yield from _misspelt_regions(machine, program)
-    wanted = {region for node in machine.nodes for region in node.speeds}
-    used = wanted & set(program.regions)
+    types = _node_types(machine)
+    used = {region for node in types for region in node.speeds} & set(program.regions)
     missing = sorted(used - program.host_speeds.keys())
     if missing:
         yield Caveat(
@@ -284,7 +289,11 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
         )
     yield from _curve_caveats(machine, program)
     reference = machine.reference_processor
-    scaled = set(program.regions) - (used & program.host_speeds.keys())
+    scaled = {
+        region
+        for region in program.regions
+        if region not in program.host_speeds or any(region not in each.speeds for each in types)
+    }
     if reference and program.processor and reference != program.processor and scaled:
         yield Caveat(
             About.MACHINE,
@@ -297,7 +306,7 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
 
 def _curve_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
     """Warn about bursts outside the range for which a speed that depends on their operations is stated."""
-    curves = {each for node in machine.node_types().values() for each in node.speeds.items()}
+    curves = {each for node in _node_types(machine) for each in node.speeds.items()}
     for region, curve in sorted(curves, key=str):
         host = program.host_speeds.get(region)
         if host is None or not isinstance(curve, SpeedCurve):
@@ -328,8 +337,7 @@ def _neighbour_caveats(program: Description, machine: Machine, placed: Placement
     """Warn about node types with several ranks on a node if nothing states how these ranks slow each other."""
     ranks_on = Counter(placed.nodes)
     crowded = {machine.nodes[node].name for node, ranks in ranks_on.items() if ranks > 1}
-    types = (each for state in machine.epochs for each in state.node_types().values())
-    stated = {each.name for each in types if each.memory_contention or each.processors == 1}
+    stated = {each.name for each in _node_types(machine) if each.memory_contention or each.processors == 1}
     if unstated := sorted(crowded - stated):
         yield Caveat(
             About.MACHINE,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from clue.kernel import simulate
-from clue.machine import Machine
+from clue.machine import Machine, SpeedCurve
 from clue.trace import ANY, Flag, Op, Trace, TraceBuilder
 from tests.kernel.cases import machine
 
@@ -134,6 +134,27 @@ CASES = [
 def test_a_caveat_says_what_to_do(trace: Trace, on: Machine, said: str) -> None:
     """The warnings of a simulation contain the expected text word for word."""
     assert said in simulate(trace, on).warnings
+
+
+def test_speeds_of_a_change_are_looked_at_too() -> None:
+    """A speed that holds from 0.5 s on is as useless without declared operations as one that holds from the start."""
+    on = machine(1, changes=((0.5, machine(1, speeds={"solve": 1e9})),))
+    done = simulate(computing().build(), on)
+    assert done.makespan == pytest.approx(1.0)
+    assert done.warnings == (
+        "hand-made: speed of region solve needs a trace with operations declared there (virtual_layer.region "
+        "with flops=); the performance factor is used instead",
+    )
+
+
+def test_curves_of_a_change_are_looked_at_too() -> None:
+    """A burst of 1 Gflop is outside the range of a speed that holds from 0.5 s on, stated for 1 kflop to 1 Mflop."""
+    curve = SpeedCurve.through([(1e3, 1e9), (1e6, 1e9)])
+    trace = computing()
+    trace.declare(0, region="solve", flops=10**9)
+    on = machine(1, changes=((0.5, machine(1, speeds={"solve": curve})),))
+    said = "bursts of region solve have 1e+09 flop, where its speed is stated for 1e+03 to 1e+06"
+    assert any(said in each for each in simulate(trace.build(), on).warnings)
 
 
 def test_factors_of_another_processor_are_told() -> None:

@@ -155,6 +155,13 @@ def test_where_there_are_no_turns_the_result_says_so(changed: dict[str, object],
     assert not any("time_slice" in warning for warning in simulate(trace.build(), beside(1.0), [0, 1][:ranks]).warnings)
 
 
+def test_background_load_that_a_change_adds_shares_evenly_and_the_result_says_so() -> None:
+    """One second alone, then the second one at half the speed, without turns; a warning says so."""
+    trace, on = one(("compute", 2.0)), replace(machine(time_slice=1.0), changes=((1.0, beside(1.0)),))
+    assert both(trace, on) == pytest.approx([3.0])
+    assert any("time_slice of host is not used" in each for each in simulate(trace.build(), on).warnings)
+
+
 def test_where_ranks_are_spawned_all_share_evenly() -> None:
     """Spawned ranks turn off time slices: 1 s alone, then two ranks and a busy process have 2/3 of a processor each."""
     trace = TraceBuilder(2)

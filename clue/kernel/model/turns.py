@@ -115,14 +115,16 @@ def shares_in_turns(machine: Machine, placement: Placement, joined: Collection[i
 
 
 def without_turns(machine: Machine, placement: Placement, joined: Collection[int] = ()) -> list[str]:
-    """Return the node types in use that state a time slice which has no effect on some of their nodes."""
-    if not _any_turns(machine):
+    """Return the node types in use that state a time slice, at any time, without effect on some of their nodes."""
+    stating = [state for state in machine.epochs if _any_turns(state)]
+    if not stating:
         return []
     in_turns = shares_in_turns(machine, placement, joined)
     ranks_on = Counter(node for node in placement.nodes if node not in in_turns)
     crowded = (
         each.name
-        for each, ranks in ((machine.nodes[node], ranks) for node, ranks in ranks_on.items())
+        for state in stating
+        for each, ranks in ((state.nodes[node], ranks) for node, ranks in ranks_on.items())
         if each.time_slice and each.background_load and ranks + each.background_load > each.processors
     )
     return list(dict.fromkeys(crowded))
