@@ -93,7 +93,7 @@ SEGMENT = np.dtype(
 )
 
 
-#: One stretch of a critical path, from its start to its end (seconds): its rank and kind; the region of a computation (an
+#: One stretch of a critical path, with its start and end (seconds): its rank and kind; the region of a computation (an
 #: index); its call site (an index), where computation precedes the call and all of a message belongs to the sending
 #: call; the receiving rank of a message in transit, else -1. A message's contention is placed before its sending.
 STRETCH = np.dtype(
