@@ -1,6 +1,6 @@
 """clue: which cluster should I buy for my programs?
 
-Record an MPI program once, replay it on clusters that exist only as YAML files, rank what a budget can buy::
+Record an MPI program once, replay it on clusters that exist only as YAML files, and rank what a budget can buy::
 
     trace = clue.Trace.open("pingpong.clue")
     machine = clue.load_machine("two-hosts")

@@ -86,14 +86,14 @@ class Part(IntEnum):
         return self in {Part.HANDSHAKE, Part.CONTENTION, Part.TRANSMISSION}
 
 
-#: One segment of a timeline: of a rank, from begin to end (seconds), doing ``activity`` in ``region`` for the call at
-#: ``site`` (indices); computation is that before the call.
+#: One segment of a timeline: a rank does ``activity`` from ``begin`` to ``end`` (seconds), in ``region`` and for the
+#: call at ``site`` (indices). Computation belongs to the call after it.
 SEGMENT = np.dtype(
     [("rank", "<i4"), ("activity", "u1"), ("region", "<u2"), ("site", "<u2"), ("begin", "<f8"), ("end", "<f8")]
 )
 
 
-#: One stretch of a critical path, from begin to end (seconds): its rank and kind; the region of a computation (an
+#: One stretch of a critical path, with its start and end (seconds): its rank and kind; the region of a computation (an
 #: index); its call site (an index), where computation precedes the call and all of a message belongs to the sending
 #: call; the receiving rank of a message in transit, else -1. A message's contention is placed before its sending.
 STRETCH = np.dtype(

@@ -32,7 +32,7 @@ VARIABLE = "VIRTUAL_LAYER_PROBE"
 
 
 class Probe:
-    """The readings of one rank: begin since the start of the recording, then CPU time of the two pieces, ns.
+    """The readings of one rank: each is its time since the recording began, and the CPU times of both pieces, ns.
 
     Attributes:
         due: When the next reading is due, by ``perf_counter_ns``.

@@ -32,8 +32,8 @@ def region(name: str, flops: float = 0.0) -> Iterator[None]:
         flops: Floating-point operations that this rank does in it, if known.
 
     Raises:
-        TypeError: If the name is no text.
-        ValueError: If the operations are no finite number, or negative.
+        TypeError: If the name is not a string.
+        ValueError: If the number of operations is negative or not finite.
     """
     if not isinstance(name, str):
         raise TypeError(f"region {name!r}: name must be text, got {type(name).__name__}")

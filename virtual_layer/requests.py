@@ -14,6 +14,7 @@ class RecordedRequest:
     """A request under way.
 
     Attributes:
+        handle: Its MPI handle.
         serials: Numbers, within the rank, of its ops that the program has not waited for: two after Isendrecv, none
             once it is known to be complete, or if the simulator does not model it.
         rows: Its rows, to be marked if it is cancelled.

@@ -1,6 +1,6 @@
 """Chunk sizes of dynamic loop scheduling: work is handed out to idle processors in the order of their requests.
 
-Each is an iterator over whole units that add up to the total; numbers that make no sense are a ``UsageError`` when the
+Each is an iterator over whole units that add up to the total; invalid numbers are a ``UsageError`` when the
 first chunk is taken. Which processor takes a chunk depends on timing.
 """
 

@@ -429,7 +429,7 @@ def judge(
         progress: When the MPI library progresses messages.
 
     Raises:
-        UsageError: If nothing can be held out: fewer than two numbers of pairs, or only one size.
+        UsageError: If nothing can be held out: only one size, and fewer than two numbers of pairs above 1.
     """
     data = measurement.slowdowns()
     folds = _folds(data)

@@ -164,7 +164,7 @@ class CountedRun:
     Attributes:
         ranks: Number of ranks.
         cpu: CPU time of all ranks by region at the host's best speed, seconds; ``""`` is outside any region.
-        measured: The same as it was measured: longer where others slowed the host down. Empty: the same as ``cpu``.
+        measured: The same times as measured: longer where other processes slowed the host down; empty: as ``cpu``.
         program: Name of the program's file.
         calls: Number of its MPI calls by name, over all ranks.
     """

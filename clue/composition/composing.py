@@ -62,7 +62,7 @@ def compose(graph: Graph, examples: Sequence[Example], times: Sequence[SiteTimes
         fitted: Fits a node: :func:`clue.models.fit`, or :func:`clue.models.fit_in_turn` with the terms of a theory.
 
     Raises:
-        ModelError: There are no recordings, or a node cannot be fitted.
+        ModelError: If there are no recordings, or a node cannot be fitted.
     """
     measured = _Measured(examples, times)
     parts = measured.parts(graph.root.children, np.ones(len(examples)), 0)

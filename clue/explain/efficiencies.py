@@ -1,17 +1,17 @@
 """The efficiencies of the POP centre of excellence (its "standard metrics"), by replays instead of measurements.
 
 Useful computation of a rank is the time of its bursts on a dedicated processor. T is the makespan. T_ideal is the
-makespan on a network without any delay or contention. T_alone is the makespan if, besides, every rank had a processor
-of its own and no burst started cold after a wait.
+makespan on a network without any delay or contention. T_alone is the makespan on such a network if, in addition, every
+rank has a processor of its own and no burst starts cold after a wait.
 
 ========================  ==========================  ==================================================================
 parallel efficiency       mean useful / T             load balance × communication efficiency
-load balance              mean / largest useful       how evenly computation is shared out to the ranks
+load balance              mean / largest useful       how evenly computation is distributed over the ranks
 communication efficiency  largest useful / T          serialisation × processor sharing × transfer
-serialisation             largest useful / T_alone    what is left where ranks wait for each other's computation
-processor sharing         T_alone / T_ideal           what is left where ranks or other load share processors, or where
-                                                      bursts start cold; else 1
-transfer                  T_ideal / T                 what the delays of messages and their contention leave
+serialisation             largest useful / T_alone    below 1 if ranks wait for each other's computation
+processor sharing         T_alone / T_ideal           below 1 if ranks or other load share processors, or if bursts
+                                                      start cold
+transfer                  T_ideal / T                 below 1 because of the delays of messages and their contention
 ========================  ==========================  ==================================================================
 
 POP has no processor sharing, because it measures where each rank has a processor of its own. On a machine whose

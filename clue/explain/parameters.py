@@ -1,27 +1,27 @@
 """The parameters of a machine, each with a function that changes it alone. Names are those of a machine's YAML file.
 
 ========================================  ==============================================================================
-name                                      what times 1.1 means
+name                                      effect of a factor of 1.1
 ========================================  ==============================================================================
 node_types.H.performance_factor           all computation on H takes 1.1 times as long
-node_types.H.performance_factor.REGION    so it does in one region, where the program has several
+node_types.H.performance_factor.REGION    computation in this region does, where the program has several
 node_types.H.speed.REGION                 the speed there is 1.1 times as high (where a speed decides)
-node_types.H.memory_contention_factor     what memory contention takes of a processor's speed is 1.1 times as much
-node_types.H.cold_start                   what waits cost the bursts after them is 1.1 times as much
+node_types.H.memory_contention_factor     processors lose 1.1 times as much of their speed by memory contention
+node_types.H.cold_start                   the extra time of bursts after waits is 1.1 times as long
 node_types.H.background_load, time_slice  the figure is 1.1 times as high
 node_types.H.copy_bandwidth               the same
 node_types.H.…_delay                      the same
-network.LINK.send_delay.latency           an empty message takes 1.1 times as long, the others that much longer
-network.LINK.send_delay.bandwidth         what the delay grows by with size is divided by 1.1
+network.LINK.send_delay.latency           an empty message takes 1.1 times as long; all others take as much longer
+network.LINK.send_delay.bandwidth         the growth of the delay with message size is divided by 1.1
 network.LINK.transmission_delay.…         the same
 network.LINK.send_overhead                the call of a nonblocking send takes 1.1 times as long
 network.LINK.receive_delay                the figure is 1.1 times as high
 network.LINK.eager_limit                  the same
 network.LINK.acknowledged_from            the same
-network.contention.factors                what factors are above 1 is 1.1 times as much
-network.LINK.busy                         its messages keep ports, or links that they share, 1.1 times as long
+network.contention.factors                the excess of the factors over 1 is 1.1 times as large
+network.LINK.busy                         its messages occupy ports, or links that they share, 1.1 times as long
 network.LINK.bucket                       the figure is 1.1 times as high, with ports or a topology
-network.contention.busy                   all messages keep ports 1.1 times as long, where ports state that
+network.contention.busy                   all messages occupy ports 1.1 times as long, where ports state this time
 network.contention.…bandwidth             the links of the topology have 1.1 times the bandwidth
 ========================================  ==============================================================================
 

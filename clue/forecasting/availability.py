@@ -52,7 +52,7 @@ class Availability:
         """Parse a document.
 
         Raises:
-            ValueError: The document is invalid; KeyError and TypeError likewise.
+            ValueError: If the document is invalid; KeyError and TypeError likewise.
         """
         found = cls(
             str(document["host"]), int(document["processors"]), float(document["runnable"]), float(document["load"]),

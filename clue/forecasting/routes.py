@@ -53,7 +53,7 @@ class Route:
         """Return the link that a document describes.
 
         Raises:
-            ValueError: The document is invalid; KeyError and TypeError likewise.
+            ValueError: If the document is invalid; KeyError and TypeError likewise.
         """
         found = cls(float(document["latency"]), float(document["bandwidth"]), hosts)
         if not (0 <= found.latency < float("inf") and found.bandwidth > 0):

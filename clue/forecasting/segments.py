@@ -106,7 +106,7 @@ def fitted(parameters: tuple[str, ...], terms: Sequence[str], points: Sequence[P
     """Return the fits of the segments of a cut range, or of the whole range if a segment has no points.
 
     Raises:
-        ModelError: There are no points.
+        ModelError: If there are no points.
     """
     parts: list[list[Point]] = [[] for _ in range(_count(cut))]
     for point in points:

@@ -89,7 +89,7 @@ class Measured:
         """Return the measurement that a document describes.
 
         Raises:
-            ValueError: The document is invalid; KeyError and TypeError likewise.
+            ValueError: If the document is invalid; KeyError and TypeError likewise.
         """
         parameters = tuple(str(each) for each in document["parameters"])
         points = tuple(
@@ -278,7 +278,7 @@ def _point(sizes: Sequence[int], seconds: float, runs: int, parameters: int) -> 
     """Return a point.
 
     Raises:
-        ValueError: It is invalid, or its time is implausible.
+        ValueError: If it is invalid, or its time is implausible.
     """
     whole = all(isinstance(size, int) and 1 <= size <= LARGEST_SIZE for size in sizes)
     measurable = seconds == 0 or _SHORTEST <= float(seconds) <= _LONGEST

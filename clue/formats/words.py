@@ -36,7 +36,7 @@ class Text:
     Attributes:
         file: The file that contains it.
         letters: The whole text, as bytes.
-        starts: Begin of each word, shape (words,).
+        starts: Start of each word, shape (words,).
         ends: End of each word, shape (words,).
     """
 

@@ -41,7 +41,7 @@ def makespans(
         tell: Called with the number of candidates that are done.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
-        deadlock: The value in place of the makespan where the program deadlocks; without it, that is an error.
+        deadlock: The makespan to return where the program deadlocks; ``None``: a deadlock is an error.
 
     Raises:
         DeadlockError: If the program deadlocks in virtual time.
@@ -98,7 +98,7 @@ def contention_free(
     Args:
         program: What runs.
         candidates: Where.
-        tell: Is told how many are done.
+        tell: Called with the number of candidates that are done.
         engine: As for :func:`clue.kernel.simulate`: ``"reference"`` bounds by computation alone.
         workers: Number of threads.
 

@@ -55,7 +55,7 @@ def simulate(
         calls: Whether to keep the time of each call, and the times of its messages.
 
     Raises:
-        UsageError: If the placement or engine makes no sense.
+        UsageError: If the placement, the engine or the number of instances is invalid.
         ReplayError: If the trace contradicts itself.
         DeadlockError: If the program deadlocks in virtual time.
     """
@@ -95,7 +95,7 @@ def simulate_loops(
         tell: Called now and then with the number of ops that have begun.
 
     Raises:
-        UsageError: If the placement makes no sense, or loops cannot be replayed: here, or of this program.
+        UsageError: If the placement is invalid, there is no compiled engine, or it cannot replay this program's loops.
         DeadlockError: If the program deadlocks in virtual time.
     """
     from clue.kernel import fast  # noqa: PLC0415 - small work does without it
@@ -114,7 +114,7 @@ def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: i
     """Return where ranks run.
 
     Raises:
-        UsageError: If the placement makes no sense.
+        UsageError: If the placement is invalid.
     """
     if isinstance(placement, Placement):
         return Placement.listed(machine, placement.nodes, ranks)

@@ -14,7 +14,7 @@ class ColdStart:
 
     Attributes:
         after: Extra time (seconds) as a function of the wait (seconds), beginning with no wait; it never falls.
-        at_most: Largest extra time of a burst, as a share of its warm time; the next bursts have the rest.
+        at_most: Largest extra time of a burst, as a share of its warm time; the rest falls to the next bursts.
     """
 
     after: Curve = field(default_factory=lambda: Curve.line(0.0))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: Message sizes at which reports show delays, bytes.
 SHOWN_SIZES = (0, 1_000, 64_000, 1_000_000)
-#: Number of sizes up to which a curve of several segments takes less time size by size than as an array.
+#: Up to this many sizes, a curve of several segments is evaluated faster one size at a time than as an array.
 _FEW = 16
 
 

@@ -126,7 +126,7 @@ class NodeType:
 
     @property
     def in_order(self) -> NodeType:
-        """The node type with its figures by region in order, so that equal node types have equal texts."""
+        """The node type with its figures by region in order, so that equal node types have an equal ``repr``."""
         shares = {busy: dict(sorted(by_region.items())) for busy, by_region in self.memory_contention.items()}
         return replace(
             self,
@@ -213,8 +213,8 @@ class Network:
     Attributes:
         between_nodes: Link between ranks of different nodes.
         within_node: Link between ranks of one node.
-        pairs: Links between different nodes of two types that differ from ``between_nodes``; keyed by both orders.
-        within: Links within a node of one type that differ from ``within_node``.
+        pairs: Links that differ from ``between_nodes``, by the two node types; each is stored under both orders.
+        within: Links that differ from ``within_node``, by node type.
         contention: How communications between nodes slow each other down.
         collectives: Chosen algorithms by collective name (``"allreduce"``); others follow ``collective_library``.
         collective_library: Library whose default choices apply: one of :data:`clue.collectives.LIBRARIES`.
@@ -243,7 +243,7 @@ class Network:
 
     @property
     def in_order(self) -> Network:
-        """The network with its mappings in order, so that equal networks have equal texts."""
+        """The network with its mappings in order, so that equal networks have an equal ``repr``."""
         return replace(
             self,
             pairs=dict(sorted(self.pairs.items())),
@@ -268,7 +268,7 @@ class Network:
 
     @property
     def _stated_links(self) -> Iterator[Link]:
-        """The links of all positions; simulations ask for them so often that it shows whether places are made."""
+        """The links of all positions, without their places: simulations ask so often that making these takes long."""
         across = () if self.across_domains is None else (self.across_domains,)
         return chain((self.between_nodes, self.within_node), self.pairs.values(), self.within.values(), across)
 
@@ -485,7 +485,7 @@ class Placement:
         """Fill one node after another with ``per_processor`` ranks on each processor.
 
         Raises:
-            UsageError: If the machine has too few processors.
+            UsageError: If the machine has too few processors, or there are more ranks than may be placed.
         """
         _check_room(machine, ranks, per_processor)
         room = (repeat(i, min(ranks, node.processors * per_processor)) for i, node in enumerate(machine.nodes))
@@ -496,7 +496,7 @@ class Placement:
         """Deal ranks to the nodes round-robin, ``per_processor`` ranks to each processor.
 
         Raises:
-            UsageError: If the machine has too few processors.
+            UsageError: If the machine has too few processors, or there are more ranks than may be placed.
         """
         _check_room(machine, ranks, per_processor)
         return cls(tuple(islice(_dealt([node.processors * per_processor for node in machine.nodes]), ranks)))
@@ -524,7 +524,8 @@ class Placement:
         """Place each rank on its listed node; a node may be listed more often than it has processors.
 
         Raises:
-            UsageError: If the list has the wrong length, or names a node that does not exist.
+            UsageError: If the list has the wrong length, or names a node that does not exist; or there are more ranks
+                than may be placed.
         """
         _check_number(ranks)
         if len(nodes) != ranks:

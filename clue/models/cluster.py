@@ -209,7 +209,7 @@ class ClusterModel:
         """Return the time of a processor of a kind shared by a number of processes, at several numbers of ranks.
 
         Raises:
-            ModelError: The size is not above 0 and finite.
+            ModelError: If the size is not above 0 and finite.
         """
         if not 0 < size < math.inf:
             raise ModelError(f"size must be a number above 0, got {size:g}")
@@ -239,7 +239,7 @@ class ClusterModel:
             ranks: P; 0: all processors of a kind have as many processes.
 
         Raises:
-            ModelError: There is no model for the use of one of the kinds, or the size is not above 0.
+            ModelError: If there is no model for the use of one of the kinds, or the size is not above 0.
         """
         if not configuration:
             raise ModelError("configuration must use processors, got none")

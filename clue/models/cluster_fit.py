@@ -294,7 +294,7 @@ class _Group:
         """Return the models.
 
         Raises:
-            ModelError: One of them could not be fitted.
+            ModelError: If one of them could not be fitted.
         """
         found: list[Bin] = []
         for ranks in (*self.apart, *[None] * bool(self.above)):
@@ -474,7 +474,7 @@ def _predicted(model: ClusterModel, runs: Sequence[Run]) -> list[float]:
     """Return the predicted times of runs, seconds; all are predicted together, because that is faster.
 
     Raises:
-        ModelError: There is no model for a run.
+        ModelError: If there is no model for a run.
     """
     parts, at = list[FittedTime](), list[tuple[float, int]]()
     bins, kinds = [0], [0]

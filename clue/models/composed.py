@@ -54,7 +54,7 @@ class Composed(ABC):
         """Return seconds, and the ends of an interval, each of shape (samples,).
 
         Raises:
-            ModelError: A part cannot be predicted.
+            ModelError: If a part cannot be predicted.
         """
 
     @property
@@ -156,7 +156,7 @@ class Among(Composed):
         """Return the time of the part on the remaining ranks.
 
         Raises:
-            ModelError: No ranks remain, or the part cannot be predicted.
+            ModelError: If no ranks remain, or the part cannot be predicted.
         """
         return self.time.predict(self._fewer(features))
 
@@ -238,7 +238,7 @@ def crossings(one: Time, other: Time, low: float, high: float, *, along: str = S
         steps: Number of geometric steps in which a change of sign is sought.
 
     Raises:
-        ModelError: The range is invalid.
+        ModelError: If the range is invalid.
     """
     if not 0 < low < high < np.inf:
         raise ModelError(f"{along}: range must begin above 0 and end above that, got {low:g} to {high:g}")

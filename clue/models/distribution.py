@@ -41,7 +41,7 @@ class Distribution:
                 take no time, are ignored.
 
         Raises:
-            ModelError: Bursts are negative or not finite.
+            ModelError: If bursts are negative or not finite.
         """
         pooled = [np.ones(0)]
         for recording in recordings:

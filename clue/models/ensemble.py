@@ -73,7 +73,7 @@ class Ensemble:
             Mean, low and high end in seconds, each of shape (samples,).
 
         Raises:
-            ModelError: A feature is missing, lengths differ, or values are negative or not finite.
+            ModelError: If a feature is missing, lengths differ, or values are negative or not finite.
         """
         given, samples = self._given(features)
         estimates, weights = self._asked(given, samples)
@@ -146,8 +146,8 @@ def fit(
             in these are more plausible where there are both.
 
     Raises:
-        ModelError: There are no samples or terms, lengths differ, a term needs a feature that is not given, or values
-            are negative or not finite.
+        ModelError: If there are no samples or terms, lengths differ, a term needs a feature that is not given, or
+            values are negative or not finite.
     """
     points = Points.of(features, seconds, weights)
     if len(points) == 1 or not points.seconds.any():

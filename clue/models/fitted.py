@@ -107,7 +107,7 @@ class FittedTime:
         """Return the sum of the terms, shape (samples,).
 
         Raises:
-            ModelError: A feature is missing, lengths differ, or values are negative or not finite.
+            ModelError: If a feature is missing, lengths differ, or values are negative or not finite.
         """
         return np.asarray(self.coefficients @ self._values(features))
 
@@ -141,7 +141,7 @@ class FittedTime:
         """Return the time multiplied by a factor: a model derived from another processor's.
 
         Raises:
-            ModelError: The factor is not above 0 and finite.
+            ModelError: If the factor is not above 0 and finite.
         """
         if not 0 < factor < math.inf:
             raise ModelError(f"factor must be a number above 0, got {factor:g}")
@@ -248,7 +248,7 @@ def fit_terms(
         signed: Whether coefficients may be negative, as in plain least squares.
 
     Raises:
-        ModelError: There are fewer points than terms, the points cannot distinguish terms, lengths differ, or values
+        ModelError: If there are fewer points than terms, the points cannot distinguish terms, lengths differ, or values
             are negative or not finite.
     """
     return fit_each(features, [seconds], terms, relative=relative, signed=signed)[0]
@@ -349,7 +349,7 @@ class _Reduced:
         """Reduce problems.
 
         Raises:
-            ModelError: One of the problems has fewer points than terms, other features than its terms, or bad values.
+            ModelError: If a problem has fewer points than terms, other features than its terms, or bad values.
         """
         measured, scale, features = _stacked(problems)
         terms, columns, used = _columns(problems, features, measured)
@@ -399,7 +399,7 @@ def _columns(
     """Return the terms of each problem; their values beside the times; and which problems use which columns.
 
     Raises:
-        ModelError: There are fewer points than terms, or terms do not match the features.
+        ModelError: If there are fewer points than terms, or terms do not match the features.
     """
     alike: dict[tuple[Term | str, ...], list[int]] = {}
     for i, problem in enumerate(problems):
@@ -430,7 +430,7 @@ def _stacked(problems: Sequence[Problem]) -> tuple[Floats, Floats, dict[str, Flo
     Where a scale is 0, it is the smallest of its problem above 0.
 
     Raises:
-        ModelError: Lengths differ, or values are negative or not finite.
+        ModelError: If lengths differ, or values are negative or not finite.
     """
     own = [each.seconds if each.scale is None else each.scale for each in problems]
     try:

@@ -84,7 +84,7 @@ class Runs:
         A part is fitted to the runs that enter all loops around it: other runs do not tell what it takes.
 
         Raises:
-            ModelError: There are no runs or parts, or a part cannot be fitted.
+            ModelError: If there are no runs or parts, or a part cannot be fitted.
         """
         if not self.sizes:
             raise ModelError("compose: recordings must be at least one, got none")
@@ -198,7 +198,7 @@ class ProgramModel:
         """Time of the program.
 
         Raises:
-            ModelError: A part cannot be fitted.
+            ModelError: If a part cannot be fitted.
         """
         return self.runs.fit(FITS[self.how])[0]
 
@@ -212,7 +212,7 @@ class ProgramModel:
         """Predict the time of the program on a number of ranks.
 
         Raises:
-            ModelError: A part cannot be fitted or predicted.
+            ModelError: If a part cannot be fitted or predicted.
         """
         return self._fitted.predict(size, ranks)
 
@@ -243,7 +243,7 @@ class Fitted:
         """Predict the time on a number of ranks.
 
         Raises:
-            ModelError: A part cannot be predicted.
+            ModelError: If a part cannot be predicted.
         """
         at = {SIZE: [float(size)], RANKS: [float(ranks)]}
         middle, low, high = (float(each[0]) for each in self.time.predict(at))

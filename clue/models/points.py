@@ -43,7 +43,7 @@ class Points:
             weights: Number of measurements that each sample represents, by default 1; shape (samples,).
 
         Raises:
-            ModelError: There are no samples, lengths differ, or values are negative or not finite.
+            ModelError: If there are no samples, lengths differ, or values are negative or not finite.
         """
         times = nonnegative("seconds", seconds)
         if not len(times):
@@ -85,7 +85,7 @@ def checked(features: Features, samples: int | None = None) -> dict[str, Floats]
     """Return features as arrays of one length: the given length, or that of the first.
 
     Raises:
-        ModelError: Lengths differ, or values are negative or not finite.
+        ModelError: If lengths differ, or values are negative or not finite.
     """
     given: dict[str, Floats] = {}
     for name, values in features.items():
@@ -98,7 +98,7 @@ def nonnegative(name: str, values: npt.ArrayLike, samples: int | None = None) ->
     """Return values as an array, and check them.
 
     Raises:
-        ModelError: The length is wrong, or values are negative or not finite.
+        ModelError: If the length is wrong, or values are negative or not finite.
     """
     array = np.atleast_1d(np.asarray(values, np.float64))
     if array.ndim != 1 or (samples is not None and len(array) != samples):

@@ -105,7 +105,7 @@ def best(
         exhaustive: Whether to examine all; by default if they are few.
 
     Raises:
-        ModelError: The model can predict no configuration.
+        ModelError: If the model can predict no configuration.
     """
     counts = {kind: count for kind, count in available.items() if count > 0 and kind in model.kinds}
     if not counts:

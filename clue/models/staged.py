@@ -52,7 +52,7 @@ class Staged:
         """Return the sum, shape (samples,).
 
         Raises:
-            ModelError: A feature is missing, lengths differ, or values are negative or not finite.
+            ModelError: If a feature is missing, lengths differ, or values are negative or not finite.
         """
         given = self._given(features)
         samples = len(next(iter(given.values()), np.zeros(1)))
@@ -120,7 +120,7 @@ def fit_in_turn(
         outer: Terms of the fits of its coefficients, over another feature.
 
     Raises:
-        ModelError: A feature has fewer values than terms, terms need other features than allowed, lengths differ, or
+        ModelError: If a feature has fewer values than terms, terms need other features than allowed, lengths differ, or
             values are negative or not finite.
     """
     terms = tuple(map(_term, inner)), tuple(map(_term, outer))
@@ -152,7 +152,7 @@ def over(
         Shape (columns, terms).
 
     Raises:
-        ModelError: Different values are fewer than terms.
+        ModelError: If there are fewer different values than terms.
     """
     solved = _solved(name, tuple(map(_term, terms)), np.asarray(values, np.float64), np.asarray(coefficients))
     return np.asarray(solved.T)

@@ -44,7 +44,7 @@ class Term:
         """Parse a term such as ``m^(3/2)`` or ``n^2 log n/P``; ``/`` divides by one factor.
 
         Raises:
-            ModelError: The text is not a term.
+            ModelError: If the text is not a term.
         """
         return _parsed(text)
 
@@ -72,7 +72,7 @@ class Term:
         """Return its values, shape (samples,).
 
         Raises:
-            ModelError: A feature is not given, or a divisor is 0.
+            ModelError: If a feature is not given, or a divisor is 0.
         """
         return np.asarray(values_of((self,), features, samples)[0])
 
@@ -92,7 +92,7 @@ def values_of(terms: Sequence[Term], features: Mapping[str, Floats], *shape: int
         shape: The shape.
 
     Raises:
-        ModelError: A feature is not given, or a divisor is 0.
+        ModelError: If a feature is not given, or a divisor is 0.
     """
     found = np.ones((len(terms), *shape))
     # Terms have few different factors: computing each once is faster than all terms at once.

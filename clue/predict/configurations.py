@@ -118,7 +118,7 @@ class Replays:
             keep: How many to return, at most.
 
         Raises:
-            UsageError: There is no configuration with the number of ranks of any trace, or there are more than
+            UsageError: If there is no configuration with the number of ranks of any trace, or there are more than
                 :data:`MOST`.
         """
         wanted = list(self._wanted({kind: count for kind, count in available.items() if kind in processes}, processes))

@@ -52,7 +52,7 @@ def check_executor(executor: str) -> None:
     """Check early that an executor is known and can be used here.
 
     Raises:
-        UsageError: With what to do about it.
+        UsageError: If it is not; the message says what to do.
     """
     if executor == MPI:
         _check_mpi()

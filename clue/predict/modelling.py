@@ -127,7 +127,7 @@ class _Question(ABC):
         """Forecast of the task's time.
 
         Raises:
-            ModelError: The model has no prediction, or predicts that the task takes no time.
+            ModelError: If the model has no prediction, or predicts that the task takes no time.
         """
         where = f"{self.modelled.path} on {self.task.where.machine.name}"
         try:

@@ -47,8 +47,8 @@ class Prediction:
         communicate: Mean over ranks of the time spent on messages, seconds.
         compute_by_region: Seconds of computation, summed over ranks, by region name.
         warnings: Caveats of the figures.
-        reach: Bound of the error of the makespan's logarithm in four of five cases because only a sample of the ops was
-            replayed; 0 where all were.
+        reach: Error of the makespan's logarithm that is not exceeded in four of five cases, because only a sample of
+            the ops was replayed; 0 if all were.
         simulated: Whether it comes from a simulation (replay or live run) rather than from a model or a measurement.
     """
 
@@ -85,13 +85,13 @@ def what_decides(
     Args:
         machine: The machine.
         placement: Where the ranks of all instances are.
-        identity: What tells a part of a machine from others.
+        identity: Returns a value that identifies a part of a machine.
     """
     if machine.changes:
         return (identity(machine), placement.nodes)
     nodes = dict.fromkeys(placement.nodes)
     used = tuple((node, identity(machine.nodes[node])) for node in nodes)
-    # Calls that find no message cost something else on a machine of one node.
+    # The cost of calls that find no message depends on whether the machine has more than one node.
     polls = tuple(poll_delay(machine, name) for name in dict.fromkeys(machine.nodes[node].name for node in nodes))
     # A topology's links depend on the number of nodes.
     size = 0 if machine.network.contention.topology is None else len(machine.nodes)

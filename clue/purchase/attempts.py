@@ -34,7 +34,7 @@ _PROCESSORS = attrgetter("processors")
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """One turn of a split, and the knowledge of its time: a rough lower bound, a better one, then the prediction.
+    """One turn of a split, and what is known of its time: a rough lower bound, a better one, then the prediction.
 
     Attributes:
         tasks: The task of each component, whose prediction gives the exact time.

@@ -34,8 +34,7 @@ from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
 from clue.units import format_share
 
-#: Number of options up to which all are ranked by default, and number of the first that are ranked by default beyond
-#: it.
+#: By default, all options are ranked if there are at most this many; otherwise this many of the first ones.
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
 #: Number of first options whose queues are also simulated at other loads, if all splits are simulated.
 _CURVES = 7

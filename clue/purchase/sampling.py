@@ -3,10 +3,10 @@
 Every option runs each workload in the split chosen without noise, because a buyer decides before the noise is known. In
 a sample all options share the draws of their common parts (:mod:`clue.uncertainty`), and points and weighted sums are
 relative to the best of that sample. Options that are not listed, or miss a limit, count for these as in the ranking:
-those with the best rates and figures without noise are sampled for that. Besides the first options, those are sampled
-that could be among them: options whose bound, improved to the 10th percentile of the stated noise, reaches the worse
-end of the last option's interval. In dense rankings these may be hundreds: at most as many as there are first options
-are sampled in addition, and the rest is counted.
+the options with the best rates and figures without noise are sampled for this purpose. The options that could be among
+the first ones are sampled, too. These are the options whose bound reaches the worse end of the last option's interval,
+if all their times are at the 10th percentile and their uncertain prices at the lower end. In dense rankings there may
+be hundreds of them: at most as many as there are first options are sampled, and the others are only counted.
 
 Limits hold in every sample: an option that misses a deadline, the runs per month or the largest total cost in a sample
 is not the best in it. Uncertain prices are drawn as well, if the criterion or a limit depends on money
@@ -123,7 +123,7 @@ class RankingSampler:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether any of the first options has noise, or there are any and a price of any option is uncertain."""
+        """Whether one of the first options has noise; or there are first options, and some price is uncertain."""
         listed = self._search.listed()
         uncertain = any(map(self._has_uncertain_prices, self._search.attempts))
         return any(map(self._has_noise, listed)) or (bool(listed) and uncertain)

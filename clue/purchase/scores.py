@@ -28,9 +28,9 @@ are means over these, whatever the weights.
 
 If a makespan gets shorter, no score gets worse, not even in the last bit: so bounds on makespans give bounds on scores.
 Points depend on the best performance of all options, which has to be known first. Figures of queues are an exception:
-with backfilling a shorter job may make others wait longer. So until it is settled, the bound of an option is no waiting
-time, and with a queue the costs of an unused option; and weighted sums are relative to the best figures of all options,
-which are all simulated first.
+with backfilling a shorter job may make others wait longer. So the bound of an option that is not settled assumes that
+jobs do not wait and, for costs with a queue, that the option is unused. Weighted sums are relative to the best figures
+of all options, which are therefore all simulated first.
 """
 
 from __future__ import annotations

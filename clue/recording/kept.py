@@ -75,7 +75,7 @@ class KeptProgram:
 
     @property
     def typical(self) -> tuple[Trace, ...]:
-        """All recordings; the first is the one with the median disturbance."""
+        """The recordings without those of equal bursts; the one with the median disturbance comes first."""
         traces = different(sorted(self.traces, key=disturbed))
         middle = traces.pop((len(traces) - 1) // 2)
         return middle, *traces

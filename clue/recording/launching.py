@@ -116,7 +116,7 @@ class TimeLimits:
 
     @property
     def seconds(self) -> float:
-        """Seconds since its begin."""
+        """Seconds since the program was started."""
         return time.monotonic() - self._began
 
     def exceeded(self) -> str:

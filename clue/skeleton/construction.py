@@ -97,7 +97,7 @@ def construct(
         shortest: Whether to make the shortest good skeleton.
 
     Raises:
-        SkeletonError: If the application makes calls that no skeleton can repeat, or the length makes no sense.
+        SkeletonError: If the application makes calls that no skeleton can repeat, or the length is invalid.
     """
     assert sum((scale is not None, seconds is not None, shortest)) == 1, "one of them says how long it is"
     events = Events.of(trace)

@@ -103,7 +103,7 @@ def simulate_sampled(
         name: Name of the program; by default that of its trace.
 
     Raises:
-        UsageError: If the placement or engine makes no sense.
+        UsageError: If the placement, the engine or the number of instances is invalid.
         ReplayError: If the trace contradicts itself.
         DeadlockError: If the program deadlocks in virtual time.
     """
@@ -143,7 +143,7 @@ def simulate_part(
         instances: Copies of the program that run side by side.
 
     Raises:
-        UsageError: If the placement or engine makes no sense.
+        UsageError: If the placement, the engine or the number of instances is invalid.
         ReplayError: If the trace contradicts itself.
         DeadlockError: If the program deadlocks in virtual time.
     """

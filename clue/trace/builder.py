@@ -140,7 +140,7 @@ class RankBuilder:
         """Add a computation burst, CPU seconds, in a region.
 
         Raises:
-            TraceError: If it is not finite.
+            TraceError: If the number of seconds is not finite.
         """
         if not isfinite(seconds):
             raise TraceError(f"rank {self._rank}: burst must be a finite number of seconds, got {seconds}")

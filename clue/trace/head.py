@@ -63,7 +63,7 @@ class RankHead:
         host: Name of the computer it ran on.
         peak_memory: Largest resident size, bytes.
         cpu: CPU time of the whole rank, seconds.
-        wall: Wall time from begin to end of its recording, seconds.
+        wall: Wall time from the start to the end of its recording, seconds.
         world: Index of its ``COMM_WORLD``: 0, or the index of a spawned world.
         flops: Floating-point operations that the program declared, by region index.
         delayed: How long other processes kept it from computing, seconds (:mod:`clue.trace.disturbance`).

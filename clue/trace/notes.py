@@ -34,7 +34,8 @@ def socket_notes(sockets: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list
 
     Args:
         sockets: For each rank, the addresses at which others can reach it, and those at which it reached others. They
-            do not contain hosts, whose names differ from rank to rank: a port that the rank itself has is its own.
+            omit the host, which ranks may name differently. So a rank that reached a port number which it also has
+            itself counts as having reached itself.
     """
     owner = {place: rank for rank, (bound, _) in reversed(list(enumerate(sockets))) for place in bound}
     talks = [

@@ -126,7 +126,7 @@ class Flag(IntFlag):
 #: Columns of a trace in the order of a recorded row (:mod:`clue.trace.parts`): name, numpy type, struct code.
 COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("cpu", "<i8", "q"),  # CPU time of the burst before the call, ns
-    ("begin", "<i8", "q"),  # wall time at which the call began, since the begin of the recording, ns
+    ("begin", "<i8", "q"),  # wall time at which the call began, since the recording began, ns
     ("took", "<i8", "q"),  # wall time inside the call, ns
     ("nbytes", "<i8", "q"),
     ("peer", "<i4", "i"),

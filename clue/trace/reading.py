@@ -33,7 +33,7 @@ from clue.units import format_size
 
 #: Suffixes of traces of other simulators that ``clue convert`` reads.
 _CONVERTIBLE = {".goal", ".ti"}
-#: Begin of a numpy file: magic number, version and length of the header.
+#: Beginning of a numpy file: magic number, version and length of the header.
 _MAGIC = struct.Struct("<8sH")
 _HEADER = re.compile(
     rb"\{ *'descr': *'([<|]\w\d+)', *'fortran_order': *(?:False|True), *'shape': *\((\d{1,15}),\),? *\} *\n"
@@ -82,7 +82,7 @@ def _read(path: Path) -> _Content:
 
 
 def _other_kind(path: Path) -> str:
-    """Describe a file that is no trace; one in the format of another simulator can be converted."""
+    """Describe a file that is not a trace; one in the format of another simulator can be converted."""
     if path.suffix in _CONVERTIBLE:
         return f"one of another simulator: convert it, clue convert {path} {path.with_suffix('.clue')}"
     return "another kind of file"

@@ -1,4 +1,4 @@
-"""Calls about this process as a part of the program: its rank, begin and end of MPI, and abort."""
+"""Calls about this process as a part of the program: its rank, start and end of MPI, and abort."""
 
 from __future__ import annotations
 

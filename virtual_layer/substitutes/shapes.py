@@ -105,7 +105,7 @@ class Graph:
         return list(self.edges[self.index[rank - 1] if rank else 0 : self.index[rank]])
 
     def neighbors(self, rank: int) -> Neighbors:
-        """Return the neighbours of a rank, twice."""
+        """Return the neighbours of a rank, both as sources and as destinations."""
         return self.beside(rank), self.beside(rank)
 
 

@@ -5,7 +5,7 @@ kernel  what bounds it                                                    a unit
 ======= ================================================================ ======================
 core    the core: products of long integers, as in the recorder's probe   a product
 dgemm   vector arithmetic: products of matrices that fit the cache        a flop
-cache   the cache: c = a + b over 384 KB                                  a byte moved
+cache   the cache: c = a + b over 384 KiB                                 a byte moved
 triad   memory bandwidth: a = b + 3 c over 96 MB                           a byte moved
 chase   memory latency: a chain of objects scattered over about 100 MB    a step of the chain
 ======= ================================================================ ======================

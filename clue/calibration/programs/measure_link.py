@@ -260,7 +260,7 @@ class LinkProbe:
         """Tell whether a sender waits for its late receive, by the majority of trials.
 
         Other processes may delay either rank, so that a send seems to wait, or begins late itself.
-        ``how``: as of :func:`late_receive`.
+        ``how`` is that of :func:`late_receive`.
         """
         blocked = median_of(self.blocked[size]).value if size in self.blocked else self.usual(size)
         late = max(_LATE, _LATE_TIMES * blocked)

@@ -35,8 +35,8 @@ class Figures:
 
     Attributes:
         finish: Virtual time at which each rank ended, seconds, shape (ranks,).
-        compute: Computation time, the same.
-        communicate: Processor time spent on messages, the same.
+        compute: Computation time of each rank, seconds, same shape.
+        communicate: Processor time that each rank spent on messages, seconds, same shape.
         by_region: Computation time by region, shape (ranks, regions).
         blocked: Row that it is stuck at, -1 if it has ended, -2 if it never began.
         open: Number of requests that the wait in which it is stuck still waits for.
@@ -94,7 +94,7 @@ def check(status: int, program: Program, machine: Machine, instances: int) -> No
     """Check the status of a replay.
 
     Raises:
-        NotCoveredError: If the fast engine cannot replay that.
+        NotCoveredError: If the fast engine cannot replay the program there.
         MemoryError: If there was too little memory.
     """
     if status == Status.NO_MEMORY:

@@ -50,7 +50,7 @@ class Handed(ctypes.Structure):
         setattr(self, name, value)
 
     def give_rows(self, names: Iterable[str], table: npt.NDArray[Any]) -> None:
-        """Pass each row of a contiguous table as an array: one address is asked for, which takes long, and not many."""
+        """Pass each row of a contiguous table as an array; only the table is asked for its address, which is slow."""
         assert table.flags.c_contiguous
         self.kept.append(table)
         address, step = table.ctypes.data, table.strides[0]

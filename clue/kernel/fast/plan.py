@@ -158,10 +158,11 @@ def _matched(sent: _Longs, taken: _Longs, bounds: _Longs) -> tuple[_Ints, _Ints,
     Args:
         sent: Channel of each send.
         taken: Channel of each receive.
-        bounds: The first channel of each collective, and the end of the last one's.
+        bounds: The first channel of each collective, and the end of the channels of the last one.
 
     Returns:
-        Numbers of the sends and of the receives, and the first of each collective, and the end of the last one's.
+        The number of each send; the number of each receive; and the first number of each collective, with the end of
+        the numbers of the last one.
     """
     send_order, receive_order = np.argsort(sent, kind="stable"), np.argsort(taken, kind="stable")
     ordered_sends, ordered_takes = sent[send_order], taken[receive_order]

@@ -78,7 +78,7 @@ def execute(
         record: Whether to keep a trace of the run.
 
     Raises:
-        UsageError: If the placement makes no sense.
+        UsageError: If the placement is invalid.
         LiveError: If a program fails.
         ReplayError: If its ranks contradict each other.
         DeadlockError: If the program deadlocks in virtual time.

@@ -228,7 +228,7 @@ class LiveMailboxes(Mailboxes):
 
     Args:
         machine: What it runs on.
-        ranks: Its ranks; those that are spawned come to it.
+        ranks: Its ranks; spawned ranks are appended to this sequence.
 
     Attributes:
         outgoing: By rank, the payload of the message that it sends now.

@@ -19,15 +19,15 @@ from clue.kernel.reference.virtual_time import ACTIONS_END, action
 from clue.trace import Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 
-#: A loop counts as spinning after this many polls in a row that found nothing, each after at most this CPU time, ns;
-#: one that has gone on after more unsuccessful polls, after that many.
+#: A loop counts as spinning after this many unsuccessful polls in a row, with at most this CPU time, ns, before each.
+#: If a loop has once gone on after a longer streak, it counts as spinning only after as many polls as that.
 _SPINNING, _SPIN_BURST = 100, 50_000
 #: Calls that may find nothing.
 POLLS = frozenset({Op.POLL, LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE})
 #: Calls that do not end a streak of polls.
 _IDLE = POLLS | {LiveOp.WTIME, LiveOp.SLEEP, LiveOp.LINE}
 #: A rank that asks for the time while it polls advances by this fraction of the time that it has polled, and by this
-#: many seconds at least: neither its polls nor its bursts need take any time.
+#: many seconds at least. Otherwise time might never pass, because its polls and bursts may take none.
 _STEP, _LEAST_STEP = 1 / 64, 1e-6
 _NEVER = float("inf")
 

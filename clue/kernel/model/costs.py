@@ -37,10 +37,10 @@ class MessageCost(NamedTuple):
         occupation: How long it would occupy a port as fast as its link, or its links if it went at its own full rate.
         send_port: How long it occupies the send port of its node, where ports are shared.
         receive_port: How long it occupies the receive port of the receiver's node, likewise.
-        ahead: How long before a port is free it may go through, since the port's token bucket is not empty then.
+        ahead: How long before a port is free the message may pass, by the tokens left in the port's bucket.
         bucket: Depth of the token buckets of the links that it shares, bytes.
-        held: The fraction that holds an eager sender until its data have left: with ports, of its wait for the send
-            port; with flows, of the message's bytes, which must have left before the sender continues.
+        held: For how much of the message an eager sender is held, from 0 to 1: with ports, the fraction of the wait for
+            the send port; with flows, the fraction of the bytes that must have left before the sender continues.
         call: What the call of a nonblocking send takes; ``None``: as long as the data keep the sender.
         acknowledged: Whether an eager send ends only when the receiver's library has acknowledged it.
     """
@@ -310,8 +310,8 @@ def bucket(link: Link, nbytes: int, occupied: float, longer: float, *, within: b
 def ahead_of_ports(contention: Contention, link: Link) -> float:
     """Return how long before a port is free messages may go through it, in seconds, at most.
 
-    A bucket of depth D lasts for D times the port's time per byte, less what the message itself takes out of it: that
-    is how much longer it occupies the port than it travels. Without a stated bucket, a message waits until the port is
+    A bucket of depth D lasts for D times the port's time per byte. The message itself uses part of this: the time by
+    which it occupies the port for longer than it travels. Without a stated bucket, a message waits until the port is
     free.
     """
     if not link.bucket or not contention.keeps_ports:
@@ -362,15 +362,15 @@ def held(contention: Contention, send: float, transmission: float, occupied: flo
     """Return the fraction by which an eager sender is held until its data have left, from 0 to 1.
 
     With ports, the sender waits for its send port for this fraction of the message's wait: the growth of the send delay
-    over the growth of all delays. With flows, and within a node, this fraction of the bytes must have left before the
-    sender continues: the growth of the send delay over the occupation of the links. A sender that is blocked until its
-    data have left, as over TCP without buffer space, continues when they have left; one that copies its data continues
-    when they are copied.
+    divided by the growth of all delays. With flows, and within a node, this fraction of the bytes must have left before
+    the sender continues: the growth of the send delay divided by the occupation of the links. A sender that is blocked
+    until its data have left, as over TCP without buffer space, continues when they have left; one that copies its data
+    continues when they are copied.
 
     Args:
         contention: Between nodes.
         send: How much longer the send delay is than that of an empty message, seconds.
-        transmission: The same of the transmission delay.
+        transmission: The same difference for the transmission delay, seconds.
         occupied: How long the message occupies what it shares, seconds.
         within: Whether the link is within a node.
     """

@@ -22,7 +22,7 @@ from clue.trace import ANY, COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
 from clue.trace.columns import within
 from clue.trace.sites import Sites
 
-#: Tag of a live receive of any tag: above all tags of messages, while those of collectives lie below 0.
+#: Wildcard tag of a live receive. It is above all tags of messages; the tags of collectives are below 0.
 ANY_TAG = 1 << 62
 
 

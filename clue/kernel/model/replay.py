@@ -17,8 +17,8 @@ class Replay:
     Attributes:
         engine: Its name.
         finish: Virtual time at which each rank ended, seconds, shape (ranks of all instances,).
-        compute: Computation time, the same.
-        communicate: Processor time spent on messages, the same.
+        compute: Computation time of each rank, seconds, same shape.
+        communicate: Processor time that each rank spent on messages, seconds, same shape.
         by_region: Computation time by region, summed over ranks, seconds, shape (regions,).
         wildcards: Number of wildcard receives that would have matched another message, and of all wildcard receives.
         left_over: Messages that no receive took.

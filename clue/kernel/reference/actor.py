@@ -136,7 +136,7 @@ class Actor:
                 self.keep(Activity.WAIT, begin, Part.SHARING)
 
     def keep(self, activity: Activity, begin: float, about: object) -> None:
-        """Record an activity from its begin until now, if anything collects it."""
+        """Record an activity from its start until now, if anything collects it."""
         if self.segments is not None:
             self.segments.append((self.number, activity, self.region, self.site, begin, self.clock))
         if self.history is not None and self.clock > begin:

@@ -71,7 +71,7 @@ class UnsharedTransport:
 
 
 class FactorTransport:
-    """The CLUE paper's contention: a factor, depending on their number, slows communications between nodes."""
+    """The CLUE paper's contention: a factor that depends on the number of communications between nodes slows them."""
 
     takes_turns = True
 

@@ -12,7 +12,7 @@ model states everything else about itself, so that no caller needs to know which
 
 =================================== ================================================================================
 name                                its key in machine files
-speeds_up                           whether contention may make a message faster; its time alone is then no bound
+speeds_up                           whether contention may speed up a message; its time alone is then no lower bound
 keeps_ports                         whether a message occupies its sender's send port and its receiver's receive port
 topology                            the links that messages share, if any
 busy                                how long a message occupies a shared resource; ``None``: as stated by its link

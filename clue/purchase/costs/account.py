@@ -116,7 +116,7 @@ class Account:
     states_power: bool
 
     def billed(self, seconds: float) -> float:
-        """Return the billed time for a time, seconds."""
+        """Return the time billed for a run of this length, seconds: rounded up to whole quanta, if there are any."""
         return begun(seconds / self.quantum) * self.quantum if self.quantum else seconds
 
     def sheet(self, busy: float, billed: float) -> Sheet:

@@ -58,7 +58,7 @@ class Number:
     node_type: str = ""
 
     def of(self, nodes: Mapping[str, int], racks: int = 0) -> int:
-        """Return the number for nodes by type, and racks; "" may hold the number of all nodes, else it is their sum."""
+        """Return the number of the part for these nodes by type and racks; key "" may state the number of all nodes."""
         counted = nodes.get(self.node_type, 0) if self.node_type else nodes.get("", sum(nodes.values()))
         if self.per is Per.PORTS:
             return -(-counted // self.figure)

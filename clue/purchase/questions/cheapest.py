@@ -79,7 +79,7 @@ def _seconds(cell: Cell) -> float:
 
 
 def _find_least_busy(search: Search, accounts: Accounts) -> None:
-    """Simulate until the option is known that the required runs per month keep least busy, for warnings."""
+    """Simulate until it is known which option the required runs per month keep least busy; warnings need it."""
     while accounts.demands:
         busy = [accounts.busy(attempt) for attempt in search.attempts]
         known = [share for share, each in zip(busy, search.attempts, strict=True) if each.settled]

@@ -22,7 +22,7 @@ class Figures:
         waiting: Mean time from submission to start, seconds.
         median: Median of that time, seconds.
         late: Its 95th percentile, seconds.
-        slowdown: Mean bounded slowdown, (waiting + run) / run, with run times of at least 10 s.
+        slowdown: Mean bounded slowdown, max(1, (waiting + run) / max(run, 10 s)).
         utilisation: Share of the nodes' time in which they are busy.
         unused: Mean number of idle nodes.
         throughput: Jobs finished per second.
@@ -43,7 +43,7 @@ class ClassFigures:
 
     Attributes:
         waiting: Mean time from submission to start, seconds; NaN if there is no such job.
-        slowdown: Mean bounded slowdown, (waiting + run) / run, with run times of at least 10 s.
+        slowdown: Mean bounded slowdown, max(1, (waiting + run) / max(run, 10 s)).
     """
 
     waiting: float

@@ -1,6 +1,6 @@
 """The queue of a machine in SimPy: the definition of both policies, with which :mod:`.fast` must agree.
 
-Of simultaneous events, jobs end first, then others are submitted, then jobs start. EASY backfilling relies on time
+Simultaneous events take place in this order: jobs end, jobs are submitted, jobs start. EASY backfilling relies on time
 limits: the first job without enough free nodes gets a reservation, the time at which it has enough if every running job
 uses all of its limit. Another job may start before it if its nodes are free now, and either its limit ends by then or
 it uses nodes that the first job leaves over. Jobs are tried in queue order.

@@ -134,7 +134,7 @@ def _about(events: Events, call: Call) -> Iterator[tuple[str, object]]:
 
 
 def _flows(events: Events) -> Iterator[_Event]:
-    """Yield a begin and an end of each message; the end lies within the call that takes it."""
+    """Yield a start and an end of each message; the end lies within the call that takes it."""
     for number, each in enumerate(events.messages):
         common = {"name": "message", "cat": "message", "id": number}
         args = {"bytes": each.nbytes, "tag": each.tag, "leaves (us)": _microseconds(each.leaves),

@@ -182,7 +182,7 @@ def _records(events: Events, objects: _Objects, numbers: Mapping[str, int]) -> I
 
 
 def _lives(events: Events, objects: _Objects, numbers: Mapping[str, int]) -> Iterator[_Record]:
-    """Yield states and events of each rank in order; at equal times an end comes before a begin."""
+    """Yield states and events of each rank in order; at equal times an end comes before a start."""
     for place, thread in zip(events.places, objects.threads, strict=True):
         if place.start:
             yield 0, f"1:{thread}:0:{place.start}:{_NOT_CREATED}"

@@ -53,7 +53,7 @@ def shares(
         first, last = (np.minimum(each.astype(np.intp), columns - 1) for each in (begin, end))
         row, kind = bands[part["rank"]] * shape[1], kinds[part["activity"], part["region"]]
         here, there = (row + first) * shape[2] + kind, (row + last) * shape[2] + kind
-        # A segment covers its first column from its begin on, then whole columns, and its last one up to its end:
+        # A segment covers its first column from its start on, then whole columns, and its last one up to its end:
         # as if it covered the whole of [first, last), corrected at both borders.
         whole += np.bincount(here, minlength=whole.size)
         whole -= np.bincount(there, minlength=whole.size)

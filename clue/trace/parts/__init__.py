@@ -133,7 +133,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class HostReading:
-    """Counters of a rank's computer from the rank's begin to its end (see :mod:`clue.trace.disturbance`).
+    """Counters of a rank's computer from the rank's start to its end (see :mod:`clue.trace.disturbance`).
 
     Attributes:
         begin: When the rank began, by a clock that all processes of the computer share.
@@ -173,7 +173,7 @@ class End:
         regions: Names; the first is ``""``, outside any.
         peak_memory: Largest resident size.
         cpu: CPU time of the whole rank.
-        wall: Wall time from begin to end.
+        wall: Wall time from start to end.
         flops: Declared floating-point operations by region.
         worlds: Keys of the worlds that it spawned, in order.
         overhead: Cost of recording one call.
@@ -209,7 +209,7 @@ class End:
 
 
 def stem(world: str, rank: int) -> str:
-    """Return the common begin of the names of a rank's files."""
+    """Return the prefix that the names of a rank's files share."""
     return f"{world}-r{rank:05d}"
 
 
