@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -129,27 +130,40 @@ def test_a_node_type_says_where_its_factors_come_from() -> None:
 
 
 def test_without_a_trace_the_mix_is_unknown() -> None:
-    """Without a trace there is one factor for all regions, with the deviation of an unknown mix."""
+    """Without a trace there is one factor for all regions, with the deviation of an unknown mix.
+
+    Bursts respond by 0.4 to core work and by 0.5 to memory, so 4/9 at factor 0.5 and 5/9 at 2 take 4/3 times as long.
+    The share of core work is uncertain by 0.25, so the factor is uncertain by 0.25 · 1.5.
+    """
     node = node_by_parts("node", SLOW, Sockets(FAST), {}, [])
-    assert list(node.factors) == ["default"]
-    assert node.deviation > 0.2
+    assert {region: factor.value for region, factor in node.factors.items()} == pytest.approx({"default": 4 / 3})
+    assert node.deviation == pytest.approx(0.25 * 1.5 / (4 / 3))
 
 
 def test_the_character_of_a_region_is_stated_declared_or_unknown() -> None:
-    """The mix of a region is the stated one, or unsure; 2 Gflop/s of declared work are core work."""
+    """The mix of a region is the stated one, or unsure; 2 Gflop/s of declared work are core work, 0.1 are memory work.
+
+    What is stated counts, whatever is declared.
+    """
     trace = TraceBuilder(1, "prog.py")
-    trace[0].compute(1.0, "product")
-    trace[0].compute(1.0, "rest")
+    for region, flops in (("product", 2e9), ("dense", 2e9), ("sparse", 1e8), ("rest", 0.0)):
+        trace[0].compute(1.0, region)
+        trace.declare(0, region=region, flops=flops)
     built = trace.build()
     found = characters_of([built], ["product=core:memory=0.25"])
     assert found["product"].mix == {CORE: 0.25, MEMORY: 0.75} and not found["product"].unsure
+    assert found["dense"].mix == {CORE: 1.0} and not found["dense"].unsure
+    assert found["sparse"].mix == {MEMORY: 1.0} and not found["sparse"].unsure
     assert found["rest"].unsure
     # Without readings, repeated recordings add nothing.
     assert characters_of([built, built])["rest"].mix == pytest.approx(found["rest"].mix)
 
 
 def test_every_two_processors_of_the_library_that_share_a_figure_compare() -> None:
-    """Processors compare in both directions with reciprocal factors, and the library's figures agree moderately."""
+    """Processors compare in both directions with reciprocal factors, and the library's figures agree moderately.
+
+    All processors with a stated clock share it, and all with stated memory channels share their peak bandwidth.
+    """
     library = [part for part in load_parts().values() if isinstance(part, Processor)]
     spread = compare_cores(library[0], library[0], library).least
     assert 0.02 < spread < 0.5
@@ -157,3 +171,9 @@ def test_every_two_processors_of_the_library_that_share_a_figure_compare() -> No
     there, back = compare_cores(one, two, library), compare_cores(two, one, library)
     assert there.factor * back.factor == pytest.approx(1.0)
     assert there.factor == pytest.approx(math.sqrt((1650 / 192) / (984 / 64) * 3.7 / 4.0))
+    clocked = [part for part in library if part.boost_clock is not None]
+    fed = [part for part in library if part.peak_bandwidth is not None]
+    for compare, parts in ((compare_cores, clocked), (compare_memories, fed)):
+        assert len(parts) > 30
+        for one, two in combinations(parts, 2):
+            assert compare(one, two, []).factor * compare(two, one, []).factor == pytest.approx(1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -18,7 +18,7 @@ SAMPLES: tuple[Contention, ...] = (
     FactorTable(((1, 1.0), (4, 2.0))),
     Ports(Curve.line(1.0, 2.0)),
     Flows(Switch(8.0)),
-    Flows(Switches(2, 8.0, 2.0)),
+    Flows(Switches(2, 8.0, 2.0, 1.0)),
     Flows(FatTree((2, 2), (1, 1), (1, 1), (4.0, 6.0))),
     Flows(Torus((2, 2), 8.0)),
     Flows(Dragonfly(2, 2, 1, 1.0, 2.0, 3.0)),
@@ -35,12 +35,16 @@ def test_every_model_has_a_sample_a_number_and_a_key() -> None:
 
 @pytest.mark.parametrize("model", SAMPLES, ids=str)
 def test_no_field_escapes_the_parameters(model: Contention) -> None:
-    """Each field of a model and each bandwidth of a topology is changed by exactly one parameter, and changed back."""
+    """Each field of a model is changed by exactly one parameter, and changed back.
+
+    So is each bandwidth and latency of a topology; nothing else of a topology is changed.
+    """
     changed = [change(2.0) for change in model.parameters.values()]
-    for holder in (model, *([model.topology] if isinstance(model, Flows) else [])):
-        for name in [each.name for each in fields(holder)]:  # type: ignore[arg-type]
-            values = [getattr(each if holder is model else each.topology, name) for each in changed]
-            assert any(value != getattr(holder, name) for value in values) == (holder is model or "bandwidth" in name)
+    holder: Any = model.topology or model
+    for name in [each.name for each in fields(holder)]:
+        values = [getattr(each.topology or each, name) for each in changed]
+        is_figure = holder is model or "bandwidth" in name or "latency" in name
+        assert sum(value != getattr(holder, name) for value in values) == is_figure
     for name, each in zip(model.parameters, changed, strict=True):
         assert each.parameters[name](0.5) == model
 

@@ -229,5 +229,6 @@ def test_an_uncertain_price_may_bring_a_later_option_first() -> None:
 
 
 def test_kinds_of_nodes_keep_their_figures() -> None:
-    """A node type keeps its price with the price's deviation."""
-    assert NodeType("host", price=Money(1, "EUR", 0.1)).price == Money(1, "EUR", 0.1)
+    """A node type that computes and copies more slowly keeps its price with the price's deviation."""
+    node = NodeType("host", copy_bandwidth=8.0, price=Money(1, "EUR", 0.1))
+    assert node.slower(2.0).copying_longer(2.0).price == Money(1, "EUR", 0.1)

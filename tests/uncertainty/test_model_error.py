@@ -171,7 +171,10 @@ def test_who_is_as_fast_and_cheaper_is_the_best_for_certain() -> None:
 
 
 def test_the_order_of_options_changes_no_interval() -> None:
-    """Two options share a run, as one rank uses the first node of either; further nodes do not count for its error."""
+    """Two options share a run, as one rank uses the first node of either; further nodes do not count for its error.
+
+    So both have one interval around 12 s.
+    """
     plain = machine(1)
     mixed = replace(plain, nodes=(*plain.nodes, replace(plain.nodes[0], name="other", performance_factor=2.0)))
     options = [Option("plain", plain), Option("mixed", mixed)]
@@ -181,6 +184,9 @@ def test_the_order_of_options_changes_no_interval() -> None:
         ranking = rank_options(scenario, ReplayPredictor(traces), sampling=Sampling(20), error=known(0.1))
         spreads.append({entry.option: entry.spread for entry in ranking.entries})
     assert spreads[0] == spreads[1]
+    spread = spreads[0]["plain"]
+    assert spread is not None and spread.low < 12.0 < spread.high
+    assert spreads[0]["mixed"] == spread
 
 
 def test_programs_of_one_file_name_have_errors_of_their_own() -> None:
