@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.conformance import demos
 from benchmarks.conformance.files import LIVE, REAL, Verdict, Way, run_file
-from benchmarks.conformance.table import Comparison, demos_section, old_demos, read_csv, report, write_csv
+from benchmarks.conformance.table import Comparison, demos_section, libraries, old_demos, read_csv, report, write_csv
 from clue.cache import home
 from tests.conformance.suite import fetch
 
@@ -65,8 +65,9 @@ def _wanted(module: str, parts: list[str]) -> bool:
 
 
 def _kept(way: Way, ranks: int, tests: Path, module: str) -> list[Verdict]:
-    """Return the outcomes of a file that do not change between runs, from the cache if they are there."""
-    kept = home() / "conformance" / f"{tests.parent.name}-{ranks}-{module}.json"
+    """Return the outcomes of a file, which only other versions change, from the cache if they are there."""
+    words = "-".join([tests.parent.name, *libraries().replace(",", "").split(), str(ranks), module])
+    kept = home() / "conformance" / f"{words}.json"
     if not kept.exists():
         outcomes = run_file(way, ranks, tests, module)
         kept.write_text(json.dumps([astuple(outcome) for outcome in outcomes]))

@@ -27,6 +27,8 @@ def main(words: list[str]) -> int:
     own, command = _split(words)
     asked = _parser().parse_args(own)
     try:
+        if asked.machine is None and asked.verb != "down":
+            raise UsageError("command line must name a machine's file, got none")
         lack = cluster.missing() if asked.verb != "guard" else None
         if lack is not None:
             raise UsageError(lack)

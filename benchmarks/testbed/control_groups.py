@@ -55,7 +55,8 @@ def _folder(testbed: str, host: str) -> Path:
 def remove(testbed: str) -> None:
     """End every process of a testbed, and remove its groups."""
     folder = _holding() / f"{_PREFIX}{testbed}"
-    for group in [*folder.glob("*/"), folder]:
+    # Before Python 3.11, the pattern "*/" also finds files.
+    for group in [*(each for each in folder.glob("*") if each.is_dir()), folder]:
         _end(group)
 
 

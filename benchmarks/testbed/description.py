@@ -102,8 +102,7 @@ def hosts_of(machine: Machine) -> tuple[Host, ...]:
     """
     if not 0 < len(machine.nodes) <= MOST_HOSTS:
         raise UsageError(f"{machine.name}: nodes must be 1 to {MOST_HOSTS} for a testbed, got {len(machine.nodes)}")
-    if machine.changes:
-        raise UsageError(f"{machine.name}: changes cannot be emulated, got {len(machine.changes)}")
+    check_changes(machine)
     links = {name: _own_bandwidth(machine, name) for name in machine.node_types()}
     _check_pairs(machine, links)
     return tuple(_host(machine, index, node, links[node.name]) for index, node in enumerate(machine.nodes))
@@ -116,6 +115,25 @@ def _host(machine: Machine, index: int, node: NodeType, bandwidth: float | None)
             f"{machine.name}: performance_factor of {node.name} must be at least 1 (a core of this computer), "
             f"got {factor:g}"
         )
+    return Host(index, factor, node.processors, background_of(machine, node, factor), bandwidth)
+
+
+def check_changes(machine: Machine) -> None:
+    """Check that a machine stays as it is.
+
+    Raises:
+        UsageError: If it changes.
+    """
+    if machine.changes:
+        raise UsageError(f"{machine.name}: changes cannot be emulated, got {len(machine.changes)}")
+
+
+def background_of(machine: Machine, node: NodeType, factor: float) -> int:
+    """Return the number of busy processes on a node whose processors are slower by a factor.
+
+    Raises:
+        UsageError: If such a load cannot be emulated.
+    """
     if node.background_load != int(node.background_load):
         raise UsageError(f"{machine.name}: background_load of {node.name} must be whole, got {node.background_load:g}")
     if node.background_load and factor == 1 and node.processors > 1:
@@ -123,7 +141,7 @@ def _host(machine: Machine, index: int, node: NodeType, bandwidth: float | None)
             f"{machine.name}: {node.name} has background load and performance_factor 1, so it must be one whole core: "
             f"1 processor, got {node.processors}"
         )
-    return Host(index, factor, node.processors, int(node.background_load), bandwidth)
+    return int(node.background_load)
 
 
 def _own_bandwidth(machine: Machine, name: str) -> float | None:

@@ -17,10 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { THREADS = 1 << 16 };
+/* Number of the namespace that has the kernel's own IDs of threads (PROC_PID_INIT_INO of its linux/proc_ns.h). */
+#define KERNELS_IDS 0xEFFFFFFCU
 
 static const char *file;
 
@@ -75,6 +78,12 @@ static void watch(const char *event, const struct bpf_insn *program, size_t coun
 int main(int count, char **words) {
   if (count != 2) { fprintf(stderr, "softirqs: FILE\n"); return 2; }
   file = words[1];
+  /* In a container that has IDs of its own, pace.c would read the times of other threads. */
+  struct stat ids;
+  if (stat("/proc/self/ns/pid", &ids) || ids.st_ino != KERNELS_IDS) {
+    say("threads must have the IDs that the kernel gave them, got others, as in a container");
+    return 1;
+  }
   struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
   setrlimit(RLIMIT_MEMLOCK, &all);
   /* A core handles one soft interrupt at a time, in one thread. */

@@ -6,13 +6,14 @@ states what the testbed builds.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from benchmarks.testbed.description import Host, Kind, Rack, hosts_of
+from benchmarks.testbed.description import Host, Kind, Rack, background_of, check_changes, hosts_of
 from clue.config import load_machine
 from clue.config.quantities import Bandwidth, PositiveInt, Time
 from clue.errors import UsageError
@@ -53,17 +54,21 @@ class _TruthForm(_Form):
 def hosts_at(machine: Path | str) -> tuple[Host, ...]:
     """Return the hosts that emulate the machine of a file: according to its truth or, if it has none, the file itself.
 
+    A truth states no background load: it is that of the file.
+
     Raises:
         UsageError: If the machine has something that cannot be emulated, or its truth has other nodes than the machine.
     """
-    told, file = load_machine(machine), Path(machine).parents[1] / "truths" / Path(machine).name
+    told, file = load_machine(machine), Path(machine).parent.resolve().parent / "truths" / Path(machine).name
     if not file.exists():
         return hosts_of(told)
     hosts = hosts_as(yaml.safe_load(file.read_text()), file.name)
     stated, real = [node.processors for node in told.nodes], [host.processors for host in hosts]
     if stated != real:
         raise UsageError(f"{file}: hosts must have the processors of the machine's nodes, {stated}, got {real}")
-    return hosts
+    check_changes(told)
+    pairs = zip(hosts, told.nodes, strict=True)
+    return tuple(replace(host, background=background_of(told, node, host.factor)) for host, node in pairs)
 
 
 def hosts_as(document: Any, name: str) -> tuple[Host, ...]:

@@ -31,7 +31,7 @@ def _measure(asked: argparse.Namespace) -> None:
     if not targets:
         raise UsageError(f"extrapolate: programs must be among {', '.join(each.name for each in TARGETS)}, got others")
     targets = [replace(each, ranks=asked.ranks, size=each.size // asked.smaller) for each in targets]
-    recorder = Recorder(asked.folder, tell)
+    recorder = Recorder(_folder(asked), tell)
     for target in targets:
         recorder.tell(f"small recordings of {target.name}")
         try:
@@ -49,9 +49,19 @@ def _measure(asked: argparse.Namespace) -> None:
     asked.output.with_suffix(".md").write_text(page)
 
 
+def _folder(asked: argparse.Namespace) -> Path:
+    """Return the folder of recordings: targets of other ranks or sizes have one of their own, as they need others."""
+    if (asked.ranks, asked.smaller) == (RANKS, 1):
+        return Path(asked.folder)
+    return Path(asked.folder, f"{asked.ranks}-ranks-{asked.smaller}-times-smaller")
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.extrapolate", description=__doc__)
-    parser.add_argument("folder", type=Path, help="keep recordings there; what it has is not recorded again")
+    parser.add_argument(
+        "folder", type=Path, help="keep recordings there, those for other --ranks or "
+        "--smaller in folders of their own; what it has is not recorded again",
+    )  # fmt: skip
     parser.add_argument("--programs", type=lambda text: text.split(","), help="only these (default: all)")
     parser.add_argument("--ranks", type=int, default=RANKS, help="of targets (default: %(default)s)")
     parser.add_argument("--smaller", type=int, default=1, metavar="TIMES", help="targets of sizes so much smaller")

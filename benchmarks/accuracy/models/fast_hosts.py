@@ -5,7 +5,7 @@
 Three experiments, each on a testbed: ``clue forecast`` on one host asks ``clue forecast serve`` on another host, which
 also runs computing processes; the product of two complex matrices on a client and two servers; and pdgemm and pdtrsm on
 all grids of up to 16 hosts. Results that are already in FOLDER are not measured again. ``--smoke`` does everything with
-a few small runs, whose figures are meaningless.
+a few small runs, whose figures are meaningless, and which stay in a folder of their own (FOLDER/smoke).
 """
 
 from __future__ import annotations
@@ -506,11 +506,12 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file (default: standard output)")
     parser.add_argument("--smoke", action="store_true", help="few and small runs, to see that it works")
     asked = parser.parse_args()
-    asked.folder.mkdir(parents=True, exist_ok=True)
+    folder = asked.folder / "smoke" if asked.smoke else asked.folder
+    folder.mkdir(parents=True, exist_ok=True)
     command = f"python -m benchmarks.accuracy.models.fast_hosts FOLDER{' --smoke' * asked.smoke}"
     try:
         notes = notes_beside(asked.output) if asked.output is not None else ()
-        text = page(SMOKE if asked.smoke else FULL, asked.folder.resolve(), command, notes)
+        text = page(SMOKE if asked.smoke else FULL, folder.resolve(), command, notes)
     except ClueError as error:
         print(error, file=sys.stderr)
         return error.exit_status

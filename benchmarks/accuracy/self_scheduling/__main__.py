@@ -2,7 +2,7 @@
 
     python -m benchmarks.accuracy.self_scheduling              all of it: some minutes, a few GB of memory
     python -m benchmarks.accuracy.self_scheduling --sizes 250 500
-    python -m benchmarks.accuracy.self_scheduling --again      pictures and tables from the times kept in results.json
+    python -m benchmarks.accuracy.self_scheduling --again      pictures and tables from the times that are kept
 
 Every run has declared bursts, so that its times are the same on any computer under any load.
 """
@@ -37,7 +37,7 @@ _NAMES = [line.name for line in LINES]
 def main() -> None:
     """Run, draw and print."""
     args = _arguments()
-    times = read(RESULTS) if args.again else _measure(args.sizes)
+    times = read(args.results) if args.again else _measure(sorted(set(args.sizes)))
     if not args.again:
         write(times, args.results)
     sys.stdout.writelines(f"{line}\n" for line in (*tables(times), *_draw(times, args.figures)))

@@ -18,7 +18,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 
 import clue
 from benchmarks.accuracy.self_scheduling.lines import PROGRAM
@@ -135,7 +134,7 @@ def page(n: int, times: int) -> Iterator[str]:
     for trial, runs in real(n, machine, times).items():
         measured = middle(runs)
         predicted = middle([live(trial.command(n), calibrated)[0] for _ in range(times)])
-        errors.append(predicted.seconds / median(each.seconds for each in runs) - 1)
+        errors.append(predicted.seconds / measured.seconds - 1)
         again = replayed(trial.command(n), calibrated)
         spread = f"{measured.seconds:.1f} ({min(s.seconds for s in runs):.1f} to {max(s.seconds for s in runs):.1f})"
         cells = (trial.name, spread, f"{predicted.seconds:.1f}", f"{errors[-1]:+.1%}", f"{again:.1f}")

@@ -41,11 +41,13 @@ def main() -> int:
 
 
 def _measure(asked: argparse.Namespace) -> None:
-    asked.measured.mkdir(parents=True, exist_ok=True)
+    # A trial's measurements would otherwise be taken for those of the study.
+    folder = asked.measured / f"{asked.iterations}-iterations" if asked.iterations else asked.measured
+    folder.mkdir(parents=True, exist_ok=True)
     study = Study(
         [each for each in PROGRAMS if each.name in asked.programs],
         [each for each in SCENARIOS if each.name in asked.scenarios],
-        asked.seconds, MeasurementFolder(asked.measured), asked.abreast, tell, iterations=asked.iterations,
+        asked.seconds, MeasurementFolder(folder), asked.abreast, tell, iterations=asked.iterations,
         language=asked.language,
     )  # fmt: skip
     study.prepare()
@@ -98,7 +100,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--language", choices=sorted(SUFFIXES), default="c", help="what skeletons are written in (default: %(default)s)"
     )
-    parser.add_argument("--iterations", type=int, default=0, metavar="N", help="of applications, for a shorter trial")
+    parser.add_argument(
+        "--iterations", type=int, default=0, metavar="N", help="of applications, for a shorter trial, "
+        "which keeps its measurements in a folder of its own within that of --measured",
+    )  # fmt: skip
     parser.add_argument(
         "--measured", type=Path, metavar="FOLDER", default=Path("measured-skeletons"),
         help="keep what was recorded, made and run there (default: %(default)s)",

@@ -23,14 +23,15 @@ POINTS = [(size, ranks) for size in (64, 128, 256) for ranks in (2, 4, 8, 16)]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with all recordings of the ring; inference is replaced by a known program."""
+    """Return the folder of the ring's recordings for 8 ranks; inference is replaced by a known program."""
     monkeypatch.setattr(making, "infer", Ring)
+    found = tmp_path / "8-ranks-1-times-smaller"
     for size in (8, 16):
         for ranks in (2, 4, 6):
-            ring(size, ranks).save(tmp_path / f"ring-{size}-{ranks}.clue")
+            ring(size, ranks).save(found / f"ring-{size}-{ranks}.clue")
     for name, seconds in (("ring-40-8", 1e-3), ("ring-40-8.2", 1.05e-3), ("ring-40-8.3", 0.8e-3)):
-        ring(40, 8, seconds).save(tmp_path / "truth" / f"{name}.clue")
-    return tmp_path
+        ring(40, 8, seconds).save(found / "truth" / f"{name}.clue")
+    return found
 
 
 def test_the_rival_finds_what_is_of_its_form() -> None:
@@ -97,7 +98,7 @@ def test_the_table_comes_back_and_the_page_tells_goals(
     monkeypatch.setattr(making, "infer", infer)
     monkeypatch.setattr(command, "TARGETS", (RING, refused))
     output = tmp_path / "table.csv"
-    monkeypatch.setattr("sys.argv", ["extrapolate", str(folder), "--ranks", "8", "-o", str(output)])
+    monkeypatch.setattr("sys.argv", ["extrapolate", str(tmp_path), "--ranks", "8", "-o", str(output)])
     assert command.main() == 0
     read = tables.read_csv(output)
     assert [(each.program, each.machine) for each in read] == [*(("ring", name) for name in MACHINES), ("odd", "")]
@@ -106,6 +107,15 @@ def test_the_table_comes_back_and_the_page_tells_goals(
     assert "| structure exact, others refused by site | 9 of 12 | 1 of 2 |" in page
     assert "refused: site odd.py:3 Send sizes must follow a rule, got others" in page
     assert "| makespan: mean absolute error | ≤ 8 % | 0.0% |" in page
+
+
+def test_recordings_for_other_targets_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings for targets of an eighth of the size, or on 16 ranks, are not taken for those of the study."""
+    folders = []
+    for more in ("", "--smaller 8", "--ranks 16"):
+        monkeypatch.setattr("sys.argv", ["extrapolate", str(tmp_path), *more.split()])
+        folders.append(command._folder(command._arguments()))
+    assert folders == [tmp_path, tmp_path / "64-ranks-8-times-smaller", tmp_path / "16-ranks-1-times-smaller"]
 
 
 def test_targets_have_programs_and_plans() -> None:

@@ -172,3 +172,18 @@ def test_the_page_is_made_of_what_was_measured(tmp_path: Path, monkeypatch: pyte
     assert "| dgemm on another host under load | 10 %, 22 % | mean ≤ 8 % | 10.0%, 10.0% | – |" in text
     assert "| pdtrsm on 3 grids | 12 % | mean ≤ 8 % |" in text
     assert "| 1 | 256 | 0.50 | 0.50 | 1100.0 ms | 1000.0 ms | +10.0% |" in text
+
+
+def test_a_smoke_test_keeps_its_measurements_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small runs stay in a folder of their own, which the whole study does not read."""
+    measured: list[tuple[fast_hosts.Plans, Path]] = []
+
+    def page(plan: fast_hosts.Plans, folder: Path, *_: object) -> str:
+        measured.append((plan, folder))
+        return ""
+
+    monkeypatch.setattr(fast_hosts, "page", page)
+    for more in ("", "--smoke"):
+        monkeypatch.setattr("sys.argv", ["fast_hosts", str(tmp_path), *more.split()])
+        assert fast_hosts.main() == 0
+    assert measured == [(FULL, tmp_path.resolve()), (SMOKE, tmp_path.resolve() / "smoke")]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.accuracy.skeletons import __main__ as command
 from benchmarks.accuracy.skeletons import experiment, plotting, tables
 from benchmarks.accuracy.skeletons.cases import ALONE, PROGRAMS, SCENARIOS, StudyProgram
 from benchmarks.accuracy.skeletons.experiment import Study, Subject
@@ -227,6 +228,22 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     study.measure()
     assert not said
     assert study.runs() == runs
+
+
+def test_trials_keep_their_measurements_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Applications of other iterations are measured in a folder of their own, which the whole study does not read."""
+    folders: list[Path] = []
+
+    def prepare(study: Study) -> None:
+        folders.append(study.measured.folder)
+        raise RecordError("enough")
+
+    monkeypatch.setattr(cluster, "missing", lambda: None)
+    monkeypatch.setattr(Study, "prepare", prepare)
+    for more in ("", "--iterations 3"):
+        monkeypatch.setattr("sys.argv", ["skeletons", "--measured", str(tmp_path), *more.split()])
+        assert command.main() == RecordError.exit_status
+    assert folders == [tmp_path, tmp_path / "3-iterations"]
 
 
 def test_a_disturbed_case_is_told() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from benchmarks.conformance import __main__ as command
 from benchmarks.conformance.files import REAL, Verdict, run_file
 from benchmarks.conformance.table import Comparison, read_csv, report, write_csv
 
@@ -84,3 +87,27 @@ def test_the_table_names_the_tests_that_differ_and_counts_the_others(tmp_path: P
         "test_rma,test_rma.T.odd,1 2,passed,failed,rank 0: OSError: no,1",
     ]
     assert report(list(read_csv(table).values()), [], "command") == report(compared, [], "command")
+
+
+def test_the_import_of_the_package_is_not_packing() -> None:
+    """Tests of Pack are part of the core, those of the import of the package are not: one of one, and of two in all."""
+    passed, failed = Verdict("T.a", "passed"), Verdict("T.a", "failed")
+    compared = [Comparison("test_pack", 1, (passed,), (passed,)), Comparison("test_package", 1, (passed,), (failed,))]
+    text = report(compared, [], "command")
+    assert "operations | 95% | 1 of 1 (100.0 %) | 1 of 1 (100.0 %) |" in text
+    assert "| the whole suite | 80% | 1 of 2 (50.0 %) | 1 of 2 (50.0 %) |" in text
+
+
+def test_outcomes_by_another_library_are_not_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file runs once with each version of the real library."""
+    outcomes = iter(["passed", "failed"])
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
+    monkeypatch.setattr(command, "run_file", lambda *_: [Verdict("test_p2p.T.a", next(outcomes))])
+    (tmp_path / "conformance").mkdir()
+
+    def kept(version: str) -> str:
+        monkeypatch.setattr("benchmarks.conformance.table._version", lambda _: version)
+        (verdict,) = command._kept(REAL, 2, Path("mpi4py-4.1.2", "test"), "test_p2p")
+        return verdict.outcome
+
+    assert [kept(version) for version in ("4.3.2", "5.0.2", "4.3.2")] == ["passed", "failed", "passed"]

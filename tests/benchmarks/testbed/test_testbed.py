@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.testbed import cluster, compiled, launch
+from benchmarks.testbed import cluster, compiled, control_groups, launch
+from benchmarks.testbed.__main__ import main
 from benchmarks.testbed.description import Host, Kind, Rack, hosts_of
 from benchmarks.testbed.truth import hosts_as, hosts_at
 from clue.config import load_machine
@@ -206,7 +207,7 @@ def test_a_truth_that_cannot_be_is_refused(document: dict[str, object], rule: st
         hosts_as(document, "pair")
 
 
-def test_a_machine_and_its_truth_have_the_same_nodes(tmp_path: Path) -> None:
+def test_a_machine_and_its_truth_have_the_same_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a truth file a machine's hosts follow from its own file; a truth must have as many processors."""
     for folder in ("machines", "truths"):
         (tmp_path / folder).mkdir()
@@ -218,11 +219,62 @@ def test_a_machine_and_its_truth_have_the_same_nodes(tmp_path: Path) -> None:
     assert hosts_at(told) == hosts_of(load_machine(told))
     truth.write_text("hosts: [{count: 2, factor: 12}]")
     assert [host.factor for host in hosts_at(told)] == [12, 12]
+    with monkeypatch.context() as here:
+        here.chdir(told.parent)
+        assert hosts_at("two.yaml") == hosts_at(told)
     truth.write_text("hosts: [{count: 3, factor: 12}]")
     with pytest.raises(
         UsageError, match=r"hosts must have the processors of the machine's nodes, \[1, 1\], got \[1, 1, 1\]"
     ):
         hosts_at(told)
+
+
+def test_a_truth_leaves_the_background_load_to_the_machine(tmp_path: Path) -> None:
+    """Beside a truth the load is that of the machine's file, which may not change during a run."""
+    for folder in ("machines", "truths"):
+        (tmp_path / folder).mkdir()
+    told = tmp_path / "machines" / "two.yaml"
+    machine = (
+        "name: two\nnodes: [{count: 1, type: a}, {count: 1, type: b}]\n"
+        "node_types: {a: {performance_factor: 10, background_load: 2}, b: {performance_factor: 10}}\n"
+        "network: {between_nodes: {send_delay: 20 us, transmission_delay: 30 us}}\n"
+    )
+    told.write_text(machine)
+    (tmp_path / "truths" / "two.yaml").write_text("hosts: [{count: 2, factor: 12, latency: 1 ms}]")
+    assert [(host.factor, host.background) for host in hosts_at(told)] == [(12, 2), (12, 0)]
+    told.write_text(machine.replace("load: 2", "load: 0.5"))
+    with pytest.raises(UsageError, match=r"background_load of a must be whole, got 0\.5"):
+        hosts_at(told)
+    told.write_text(machine + "changes: [{at: 1 s, node_types: {b: {background_load: 1}}}]\n")
+    with pytest.raises(UsageError, match=r"two: changes cannot be emulated, got 1"):
+        hosts_at(told)
+
+
+def test_a_command_without_a_machine_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """What builds a testbed needs a machine's file."""
+    assert main(["run", "--", "true"]) == 2
+    assert capsys.readouterr().err == "command line must name a machine's file, got none\n"
+
+
+def test_only_groups_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of a group also has files, such as the list of its processes."""
+    monkeypatch.setattr(control_groups, "_ROOT", tmp_path)
+    control_groups.make("small", ["switch", "h0"])
+    (tmp_path / "freezer" / "clue-testbed-small" / "tasks").touch()
+    ended: list[str] = []
+    monkeypatch.setattr(control_groups, "_end", lambda group: ended.append(group.name))
+    control_groups.remove("small")
+    assert sorted(ended[:-1]) == ["h0", "switch"]
+    assert ended[-1] == "clue-testbed-small"
+
+
+@needs_testbed
+def test_interruptions_are_unknown_where_threads_have_other_ids(tmp_path: Path) -> None:
+    """In a container with IDs of its own, the kernel's table of times has other threads at the IDs of ranks."""
+    told = tmp_path / "softirqs"
+    inside = ["unshare", "--pid", "--fork", "--kill-child", str(compiled.softirqs()), str(told)]
+    assert subprocess.run(inside, timeout=30, check=False).returncode == 1
+    assert told.read_text() == "threads must have the IDs that the kernel gave them, got others, as in a container"
 
 
 def test_scripts_are_never_open_for_writing_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
