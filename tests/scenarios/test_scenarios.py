@@ -16,6 +16,8 @@ from clue.config import shipped
 
 EXPECTED = Path(__file__).parents[2] / "scenarios" / "expected"
 NAMES = sorted(name for name in shipped("scenarios") if (EXPECTED / f"{name}.json").exists())
+#: Comparisons take seconds.
+CASES = [name if name == "pingpong" else pytest.param(name, marks=pytest.mark.long) for name in NAMES]
 TOLERANCE = 1e-9
 
 
@@ -50,7 +52,7 @@ def figures(document: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in document.items() if name not in {"warnings", "engine", "engine_reason"}}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CASES)
 def test_a_shipped_scenario_predicts_what_it_did(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Figures agree to 1e-9; scenarios/expected/README.md says how to renew the expected output."""
     expected = figures(json.loads((EXPECTED / f"{name}.json").read_text()))
