@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import signal
 import sys
 from contextlib import nullcontext
 
@@ -29,12 +28,10 @@ def main(words: list[str]) -> int:
     try:
         if asked.machine is None and asked.verb != "down":
             raise UsageError("command line must name a machine's file, got none")
-        lack = cluster.missing() if asked.verb != "guard" else None
+        lack = cluster.missing()
         if lack is not None:
             raise UsageError(lack)
-        if asked.verb == "guard":
-            _guard(asked.machine)
-        elif asked.verb == "down":
+        if asked.verb == "down":
             _down(asked.machine)
         elif asked.verb == "up":
             cluster.build(_name(load_machine(asked.machine)), hosts_at(asked.machine))
@@ -57,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.testbed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("verb", choices=("up", "run", "down", "guard"), help="guard: internal")
+    parser.add_argument("verb", choices=("up", "run", "down"))
     parser.add_argument("machine", nargs="?", help="the machine's file, as clue simulates it")
     parser.add_argument("-n", type=int, help="ranks, placed in blocks (default: one for each processor)")
     parser.add_argument("--plain", action="store_true", help="run: with the system's own allocator of memory")
@@ -88,14 +85,6 @@ def placement(machine: Machine, hosts: tuple[Host, ...], ranks: int) -> list[Hos
 def _down(machine: str | None) -> None:
     for name in sorted(cluster.existing()) if machine is None else [_name(load_machine(machine))]:
         cluster.remove(name)
-
-
-def _guard(name: str) -> None:
-    """Wait until the process that started this one closes its end of the pipe, or dies; then remove its testbed."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    sys.stdin.read()
-    cluster.remove(name)
 
 
 if __name__ == "__main__":

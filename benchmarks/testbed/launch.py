@@ -96,7 +96,7 @@ def standing(name: str, hosts: Sequence[Host]) -> Iterator[str]:
     """
     name = f"{name}_{os.getpid()}"
     guardian = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.testbed", "guard", name],
+        [sys.executable, "-m", "benchmarks.testbed.guard", name],
         cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     assert guardian.stdin is not None

@@ -97,6 +97,6 @@ def _solved(rows: list[list[Fraction]], right: Sequence[int]) -> list[Fraction] 
         table.remove(pivot)
         table.insert(i, [value / pivot[i] for value in pivot])
         for k, row in enumerate(table):
-            if k != i and row[i]:
-                table[k] = [a - row[i] * b for a, b in zip(row, table[i], strict=True)]
+            if k != i and row[i]:  # all entries of the pivot before the i-th are 0
+                table[k][i:] = [a - row[i] * b for a, b in zip(row[i:], table[i][i:], strict=True)]
     return [row[-1] for row in table]

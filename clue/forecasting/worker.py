@@ -185,11 +185,23 @@ def _library(module: ModuleType, name: str) -> str:
         return str(own())
     if isinstance(said := getattr(module, "__version__", None), str):
         return f"{name} {said}"
-    top = name.partition(".")[0]
-    for each in metadata.packages_distributions().get(top, ()):
-        return f"{each} {metadata.version(each)}"
+    if (home := _distribution(name.partition(".")[0])) is not None:
+        return f"{home.metadata['Name']} {home.version}"
     text = Path(module.__file__).read_bytes() if module.__file__ else b""
     return f"{name} {hashlib.sha256(text).hexdigest()[:12]}"
+
+
+def _distribution(package: str) -> metadata.Distribution | None:
+    """Return the distribution of a package.
+
+    ``metadata.packages_distributions`` parses the lists of files of all distributions, which takes half a second.
+    """
+    for each in metadata.distributions():
+        declared = (each.read_text("top_level.txt") or "").split()
+        listed = "" if declared else f"\n{each.read_text('RECORD') or ''}"
+        if package in declared or f"\n{package}/" in listed or f"\n{package}.py," in listed:
+            return each
+    return None
 
 
 def _in_words(error: BaseException) -> str:

@@ -111,13 +111,13 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("own")
 def test_any_function_can_be_measured() -> None:
     """Any function can be measured by the names of its sizes, also if it prints; its library is its module's text."""
-    for name, parameters in (("own:plain", ("n",)), ("own:steps", ("n",)), ("own:loud", ("n",))):
+    for name in ("own:plain", "own:steps", "own:loud"):
         with bench(name) as running:
-            assert running.routine.parameters == parameters
+            assert running.routine.parameters == ("n",)
             assert running.routine.library.startswith("own ")
             assert running.point((100,), 0.0).runs == 3
-    with bench("own:plain") as running:
-        assert 1_000_000 <= running.memory((1000,)) < 1_010_000
+            if name == "own:plain":
+                assert 1_000_000 <= running.memory((1000,)) < 1_010_000
 
 
 def events_of(size: int) -> list[str]:
@@ -286,9 +286,9 @@ def test_what_was_measured_is_kept_though_the_rest_fails(tmp_path: Path) -> None
 @pytest.mark.usefixtures("own")
 def test_a_range_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
     """The largest corner is left out if there is no time for it, which the result states."""
-    (tmp_path / "own.py").write_text("def f(n):\n    return sum(range(n * 1000))\n")
+    (tmp_path / "own.py").write_text("def f(n):\n    return sum(range(n * 100))\n")
     with open_store(tmp_path / "s.sqlite", make=True) as store:
-        found = benchmark("own:f", store, {"n": (10, 10**7)}, Goal(seconds=1.0))
+        found = benchmark("own:f", store, {"n": (10, 10**7)}, Goal(seconds=0.5))
     assert (10**7,) in found.left_out and found.domain["n"][1] < 10**7
     for corners, said in ((((9,),), "1 corner of"), (((9,), (8,)), "2 corners of")):
         text = rendered(benchmark_text([replace(found, left_out=corners)], "s"), 200)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from clue.config import load_config
 from clue.predict.application import Application
 from clue.purchase import Scenario
 from clue.trace import Op, Trace, TraceBuilder
+from tests.purchase.in_full import Outcome, all_outcomes
 
 SCENARIO = """\
 name: generated
@@ -76,3 +78,10 @@ def write(folder: Path, criterion: str = "points") -> Scenario:
     scenario = load_config(folder / "s.yaml")
     assert isinstance(scenario, Scenario)
     return scenario
+
+
+@cache
+def outcomes() -> dict[str, list[Outcome]]:
+    """Return the outcomes of the workloads on the options, which do not depend on the criterion."""
+    with TemporaryDirectory() as folder:
+        return all_outcomes(write(Path(folder)), source)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -15,7 +13,7 @@ from clue.kernel.fast.library import ENGINE
 from clue.native import NoLibraryError
 from tests.compiled import know_again
 from tests.purchase.in_full import whole_ranking
-from tests.scenarios.generated import OPTIONS, source, write
+from tests.scenarios.generated import OPTIONS, outcomes, source, write
 
 
 def simulated(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, list[dict[str, object]]]:
@@ -23,13 +21,6 @@ def simulated(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str)
     assert main(("simulate", f"{folder}/s.yaml", "--json", "--workers", "1", *arguments)) == 0
     document: dict[str, list[dict[str, object]]] = json.loads(capsys.readouterr().out)
     return document
-
-
-@cache
-def whole_ranking_by(criterion: str) -> list[tuple[str, float]]:
-    """Return the ranking computed option by option."""
-    with TemporaryDirectory() as folder:
-        return whole_ranking(write(Path(folder), criterion), source)
 
 
 @pytest.mark.parametrize("engine", [pytest.param("reference", marks=pytest.mark.long), "fast"])
@@ -41,7 +32,7 @@ def test_generated_options_are_ranked_as_one_by_one(
     scenario = write(tmp_path, criterion)
     assert len(scenario.options) + scenario.left_out == OPTIONS
     assert len(scenario.options) == 40
-    whole = whole_ranking_by(criterion)
+    whole = whole_ranking(scenario, source, outcomes())
     every = simulated(tmp_path, capsys, "--engine", engine)["ranking"]
     assert [each["option"] for each in every if "position" in each] == [name for name, _ in whole]
     assert [each["score"] for each in every if "position" in each] == pytest.approx([score for _, score in whole])

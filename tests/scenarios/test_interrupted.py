@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.purchase.in_full import whole_ranking
-from tests.scenarios.generated import source, write
+from tests.scenarios.generated import outcomes, source, write
 
 #: Ctrl-C reaches all processes of a terminal at once. Here it is sent when the command reports a certain step.
 DRIVER = """\
@@ -74,7 +74,8 @@ def test_what_is_certain_by_then_is_shown(workers: str, tmp_path: Path) -> None:
     certain = document["certain"]
     # One worker begins with the options that look best; of two, the one that has these may be the last to answer.
     assert (workers == "1") <= certain < 30
-    assert listed[:certain] == [name for name, _ in whole_ranking(write(tmp_path, "makespan"), source)[:certain]]
+    whole = whole_ranking(write(tmp_path, "makespan"), source, outcomes())
+    assert listed[:certain] == [name for name, _ in whole[:certain]]
     assert all(line.startswith("clue: warning: ") for line in err.splitlines())
 
 

@@ -17,6 +17,7 @@ from tests.in_turn import in_turn
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "scenarios" / "programs"
+ON_FEW_RANKS = Path(__file__).with_name("on_few_ranks.py")
 BESIDE = Path(sys.executable).with_name("mpiexec")
 MPIEXEC = str(BESIDE) if BESIDE.exists() else shutil.which("mpiexec")
 #: There are more ranks than cores: with MPICH a waiting rank must yield, and Open MPI must allow it.
@@ -97,14 +98,25 @@ for _kernel, (_grid, _n, _block) in product(KERNELS, CHECKED):
 Run = Callable[[int, str], dict[str, str]]
 
 
+def words_of(command: str) -> list[str]:
+    """Return the path of a program, and its arguments."""
+    program, *arguments = command.split()
+    return [str(PROGRAMS / f"{program}.py"), *arguments]
+
+
 @pytest.fixture
 def run(shared: Path) -> Run:
-    """Return a function that returns the result of a run; all runs on one number of ranks share one start."""
+    """Return a function that returns the result of a run; all runs on several ranks share one start."""
+    several = [(ranks, command) for ranks in RUNS if ranks > 1 for command in RUNS[ranks]]
 
     def found(ranks: int, wanted: str) -> dict[str, str]:
-        runs = [(PROGRAMS / f"{program}.py", words) for program, *words in map(str.split, RUNS[ranks])]
-        launcher = [str(MPIEXEC), "-n", str(ranks)] if ranks > 1 else []
-        done = in_turn(shared / f"scenario programs on {ranks}", launcher, runs, SETTINGS)[RUNS[ranks].index(wanted)]
+        if ranks == 1:
+            alone = [(Path(program), words) for program, *words in map(words_of, RUNS[1])]
+            done = in_turn(shared / "scenario programs on one rank", [], alone, SETTINGS)[RUNS[1].index(wanted)]
+        else:
+            runs = [(ON_FEW_RANKS, [str(few), *words_of(command)]) for few, command in several]
+            launcher = [str(MPIEXEC), "-n", str(max(RUNS))]
+            done = in_turn(shared / "scenario programs", launcher, runs, SETTINGS)[several.index((ranks, wanted))]
         assert done.returncode == 0, done.stderr
         (line,) = lines(done.stdout)
         return line

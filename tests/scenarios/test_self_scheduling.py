@@ -3,57 +3,56 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import clue
 from benchmarks.accuracy.self_scheduling.lines import FOLDER, PROGRAM, SIZES, VRP_DYNAMIC, VRP_SS, VRP_STATIC, vector
 from clue.machine import Machine
-from tests.scenarios.test_programs import MPIEXEC, ROOT, SETTINGS
+from tests.in_turn import in_turn
+from tests.scenarios.test_programs import MPIEXEC, SETTINGS
 
 STRATEGIES = ["ss", "gss", "tss", "vrp", "vrp-live", "vrp-ss"]
+#: The runs on three ranks: a master and two workers.
+RUNS = [
+    *([strategy, "--n", "61", "--rows", "3", "--check"] for strategy in STRATEGIES),
+    ["vrp", "--n", "60", "--performance", "1,2", "--check"],
+]
 
 
-def product(ranks: int, *args: object) -> dict[str, str]:
-    """Run the product under real MPI and return the ``name=value`` pairs of the line that it prints."""
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [MPIEXEC or "", "-n", str(ranks), sys.executable, str(PROGRAM), *map(str, args)],
-        env={**os.environ, **SETTINGS, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+def product(folder: Path, ranks: int, runs: list[list[str]], wanted: list[str]) -> dict[str, str]:
+    """Run products under one start of real MPI; return the ``name=value`` pairs of the line that one of them prints."""
+    launcher = [MPIEXEC or "", "-n", str(ranks)]
+    done = in_turn(folder, launcher, [(PROGRAM, words) for words in runs], SETTINGS)[runs.index(wanted)]
     assert done.returncode == 0, done.stderr
     return dict(re.findall(r"(\w+)=(\[.*?\]|\S+)", done.stdout))
 
 
 @pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_strategy_multiplies_all_rows_under_real_mpi(strategy: str) -> None:
+def test_every_strategy_multiplies_all_rows_under_real_mpi(strategy: str, shared: Path) -> None:
     """Two workers multiply all 61 rows and the product is right; some strategies measure performance first."""
-    said = product(3, strategy, "--n", 61, "--rows", 3, "--check")
+    run = [strategy, "--n", "61", "--rows", "3", "--check"]
+    said = product(shared / "self-scheduled products", 3, RUNS, run)
     assert sum(json.loads(said["rows"])) == 61
     assert float(said["error"]) < 1e-12
 
 
 @pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
-def test_given_performance_decides_who_gets_what() -> None:
+def test_given_performance_decides_who_gets_what(shared: Path) -> None:
     """At performances 1 and 2 the workers get 20 and 40 of 60 rows, in one chunk each."""
-    said = product(3, "vrp", "--n", 60, "--performance", "1,2", "--check")
+    said = product(shared / "self-scheduled products", 3, RUNS, RUNS[-1])
     assert (said["rows"], said["chunks"]) == ("[20, 40]", "2")
 
 
 @pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
-def test_more_workers_than_rows() -> None:
+def test_more_workers_than_rows(tmp_path: Path) -> None:
     """Of three workers one multiplies the only row, and the others end."""
-    said = product(4, "gss", "--n", 1, "--check")
+    run = ["gss", "--n", "1", "--check"]
+    said = product(tmp_path, 4, [run], run)
     assert sorted(json.loads(said["rows"])) == [0, 0, 1]
 
 

@@ -1,14 +1,14 @@
 """Validation of traces and times, by hand, and one case on the real testbed."""
 
 import math
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks.accuracy.validate import cases
+from benchmarks.accuracy.validate import __main__ as command
+from benchmarks.accuracy.validate import cases, experiment
+from benchmarks.accuracy.validate.calibrating import Calibrator
 from benchmarks.accuracy.validate.deciding import LikeCalls, live_section
 from benchmarks.accuracy.validate.figures import PredictedCase, in_hindsight, kendall, quantile, regret
 from benchmarks.accuracy.validate.measured import MeasurementFolder
@@ -261,24 +261,28 @@ def test_machines_can_be_simulated_and_built(name: str) -> None:
 
 @pytest.mark.skipif(cluster.missing() is not None, reason=cluster.missing() or "")
 @pytest.mark.usefixtures("the_only_testbed")
-def test_a_case_for_real(tmp_path: Path) -> None:
+def test_a_case_for_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A program is recorded, its machine calibrated, its time predicted and measured; a second call repeats nothing.
 
     The precision depends on this computer's load: the prediction must only be within a factor of 2.
     """
     chosen = ["--quick", "--programs=jacobi", "--machines=2x100m", "--runs=1"]
-    command = [sys.executable, "-m", "benchmarks.accuracy.validate", *chosen, "--measured=kept", "-o", "validation.csv"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    first, second = (
-        subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        for _ in range(2)
-    )
-    assert first.returncode == 0, first.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+    monkeypatch.setattr(sys, "argv", ["validate", *chosen, "--measured=kept", "-o", "validation.csv"])
+    # Less than in the study is enough for this precision.
+    monkeypatch.setattr(cases, "QUICK_CASES", (cases.SizedProgram("jacobi", 192, 128),))
+    monkeypatch.setattr(experiment, "_CALIBRATION_RUNS", 2)
+    monkeypatch.setattr(command, "Calibrator", lambda _, *rest: Calibrator(3.0, *rest))
+    said: list[str] = []
+    for _ in range(2):
+        status = command.main()
+        said.append(capsys.readouterr().err)
+        assert status == 0, said[-1]
     (case,) = read_csv(tmp_path / "validation.csv")
     assert (case.program, case.machine, case.ranks, len(case.runs)) == ("jacobi", "2x100m", 2, 1)
     assert 0.5 < case.prediction.predicted / case.measured < 2.0
     assert case.prediction.low < case.prediction.predicted < case.prediction.high
-    assert "calibrating" in first.stderr
+    assert "calibrating" in said[0]
     assert "| jacobi |" in (tmp_path / "validation.md").read_text()
-    assert second.returncode == 0, second.stderr
-    assert not {"calibrating", "recording", "running"} & set(second.stderr.split())
+    assert not {"calibrating", "recording", "running"} & set(said[1].split())

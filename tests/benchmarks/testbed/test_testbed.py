@@ -564,8 +564,12 @@ def test_programs_pickle_objects_of_their_own_classes_and_a_stopped_one_tells_it
     with launch.standing("own", hosts := [Host(0, 2.0, 1, 0, None)]) as name:
         run = partial(launch.run, name, hosts, rehearsed=False)
         assert run([python, str(launch.PROGRAM), file, "0"], timeout=60).output == "pickled\n"
-        with pytest.raises(RecordError, match="must end within 8 s, it was stopped: pickled"):
-            run([python, str(launch.PROGRAM), file, "60"], timeout=8)
+        for limit in (2, 8):  # On a busy computer, the program may not have printed within the shorter one.
+            with pytest.raises(RecordError, match=f"must end within {limit} s, it was stopped: ") as stopped:
+                run([python, str(launch.PROGRAM), file, "60"], timeout=limit)
+            if "pickled" in str(stopped.value):
+                break
+        assert "it was stopped: pickled" in str(stopped.value)
 
 
 #: Ranks 0 and 1 exchange short messages while all others compute in bursts of about 20 ms of CPU time; rank 0 prints
