@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
-from math import isqrt, lcm
+from math import isqrt, lcm, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -294,13 +294,14 @@ def owned_by_both(passage: Passage, owner: str, one: Dimension, other: Dimension
     block, behind = passage.block, passage.first(1)
 
     def values(v: Surroundings) -> Integers:
-        shared = np.zeros(len(v["n"]), np.int64)
-        first = np.minimum(behind.values(v), v["n"])
+        first: Integers = np.minimum(behind.values(v), v["n"])
         keys = np.array([p(v), q(v), v[owner], c(v)])
-        for key in np.unique(keys, axis=1).T:
-            where = (keys == key[:, None]).all(axis=0)
-            shared[where] = _met(v["n"][where], block, *key.tolist()) - _met(first[where], block, *key.tolist())
-        return shared
+        if not len(first):
+            return first
+        _, rows, which = np.unique(numbered(keys), return_index=True, return_inverse=True)
+        period, met = np.array([_meeting(*key) for key in keys[:, rows].T.tolist()], np.int64)[which].T
+        shared = _below(v["n"], block, period, met) - _below(first, block, period, met)
+        return np.where(met < 0, 0, shared)
 
     return Atom(
         f"owned({behind.name} …, {one.size.name}, {owner}, {other.size.name}, {other.at.name})",
@@ -309,15 +310,33 @@ def owned_by_both(passage: Passage, owner: str, one: Dimension, other: Dimension
     )
 
 
-def _met(end: Integers, block: int, p: int, q: int, a: int, c: int) -> Integers:  # noqa: PLR0917 - two residues
-    """Return how many indices below an end are in blocks whose numbers are a modulo p and c modulo q."""
+def _meeting(p: int, q: int, a: int, c: int) -> tuple[int, int]:
+    """Return the period of the numbers that are a modulo p and c modulo q, and the first of them, or -1 if none is."""
     period = lcm(p, q)
-    met = next((i for i in range(period) if i % p == a % p and i % q == c % q), None)
-    if met is None or a >= p:
-        return np.zeros_like(end)
+    met = (i for i in range(period) if i % p == a % p and i % q == c % q)
+    return period, next(met, -1) if a < p else -1
+
+
+def _below(end: Integers, block: int, period: Integers, met: Integers) -> Integers:
+    """Return how many indices below an end are in blocks whose numbers are the first one met or whole periods later."""
     blocks, rest = end // block, end % block
     whole: Integers = np.maximum(-(-(blocks - met) // period), 0) * block
     return whole + np.where(blocks % period == met, rest, 0)
+
+
+def numbered(columns: Integers) -> Integers:
+    """Return one number for each sample, given its figures, shape (figures, samples): equal where all figures are.
+
+    The numbers are in the lexicographic order of the figures. They are sorted much faster than columns of figures.
+    """
+    low, high = columns.min(axis=1).tolist(), columns.max(axis=1).tolist()
+    spans = [most - least + 1 for least, most in zip(low, high, strict=True)]
+    if prod(spans) >= 1 << 63:
+        return np.unique(columns, axis=1, return_inverse=True)[1].ravel()
+    numbers = np.zeros(columns.shape[1], np.int64)
+    for column, least, span in zip(columns, low, spans, strict=True):
+        numbers = numbers * span + (column - least)
+    return numbers
 
 
 def owned(block: int, dimension: Dimension) -> Atom:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import comb, inf, log2, prod
+from math import comb, inf, log2
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from clue.structure.atoms import (
     dealt,
     dimensions,
     logarithms,
+    numbered,
     partners,
     parts,
     residue,
@@ -229,7 +230,7 @@ class Search:
                 if rank in names and size in self.names and size not in names
             ]
         keys = np.array([self.v[name] for name in names]) if names else np.zeros((1, self.length), np.int64)
-        _, rows, group = np.unique(_numbered(keys), return_index=True, return_inverse=True)
+        _, rows, group = np.unique(numbered(keys), return_index=True, return_inverse=True)
         if len(rows) == self.length:
             return None
         origin = None
@@ -813,25 +814,10 @@ def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
     """Tell whether these surroundings determine y."""
     if not names:
         return bool((y == y[0]).all())
-    _, group = np.unique(_numbered(np.array([v[name] for name in names])), return_inverse=True)
+    _, group = np.unique(numbered(np.array([v[name] for name in names])), return_inverse=True)
     some = np.zeros(group.max() + 1, np.int64)
     some[group] = y
     return bool((some[group] == y).all())
-
-
-def _numbered(columns: Integers) -> Integers:
-    """Return one number for each sample, given its figures, shape (figures, samples): equal where all figures are.
-
-    The numbers are in the lexicographic order of the figures. They are sorted much faster than columns of figures.
-    """
-    low, high = columns.min(axis=1).tolist(), columns.max(axis=1).tolist()
-    spans = [most - least + 1 for least, most in zip(low, high, strict=True)]
-    if prod(spans) >= 1 << 63:
-        return np.unique(columns, axis=1, return_inverse=True)[1].ravel()
-    numbers = np.zeros(columns.shape[1], np.int64)
-    for column, least, span in zip(columns, low, spans, strict=True):
-        numbers = numbers * span + (column - least)
-    return numbers
 
 
 def _fraction(value: float, slack: int) -> Fraction:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
 
+from clue.calibration import contention
 from clue.calibration.contention import (
     Experiment,
     Judged,
@@ -42,6 +44,14 @@ LINK = Link(Curve.line(1e-6, 1e-10), Curve.line(9e-6, 1e-9), 1e-6, 65536.0)
 SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
 #: All pairs between the same two nodes, and each pair between its own two nodes.
 SHARED, APART = ((0, 1),) * 4, tuple((k, k + 4) for k in range(4))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _simulated_once() -> Iterator[None]:
+    """Let fits to the same pairs share their simulations: most of the models that they try are the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contention, "Experiment", cache(Experiment))
+        yield
 
 
 def measured(truth: Contention, nodes: tuple[tuple[int, int], ...]) -> PairMeasurement:

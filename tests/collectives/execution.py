@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from clue.collectives import ALGORITHMS, Collective, Schedule
@@ -49,6 +50,7 @@ class Outcome:
         return max(self.finish)
 
 
+@lru_cache(maxsize=64)  # eager and rendezvous tests take turns
 def schedules(collective: Collective, algorithm: str) -> list[Schedule]:
     """Return the schedules of all ranks, straight from the algorithm."""
     function = ALGORITHMS[collective.name][algorithm]

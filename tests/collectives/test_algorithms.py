@@ -19,8 +19,8 @@ REDUCING = [
 few = settings(max_examples=examples(12), deadline=None)
 
 
-@pytest.mark.parametrize(("name", "algorithm"), EVERY)
 @pytest.mark.parametrize("rendezvous", [True, pytest.param(False, marks=pytest.mark.long)], ids=["rendezvous", "eager"])
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
 def test_every_size_comes_to_an_end(name: str, algorithm: str, rendezvous: bool) -> None:
     """For 1 to 33 ranks, every send has its receive, and no rank waits for ever, eager or by rendezvous."""
     for size in SIZES:

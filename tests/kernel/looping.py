@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
@@ -89,23 +89,39 @@ def cut(block: Block, first: int, end: int) -> Block:
     return Block({name: column[first:end] for name, column in block.columns.items()}, block.extras)
 
 
+def in_loops(random: Random, traces: Sequence[Trace], times: Sequence[int]) -> LoopedProgram:
+    """Return a program that repeats each trace the given number of times, in loops alone."""
+    blocks = _blocks(traces)
+    return _looped(traces[0].head, blocks, times, _drawn(random, blocks, times))
+
+
 def loops(random: Random, traces: Sequence[Trace], times: Sequence[int]) -> tuple[LoopedProgram, Trace]:
     """Return a program that repeats each trace the given number of times, in loops and written out."""
-    blocks = [[Block.of(trace, rank) for trace in traces] for rank in range(traces[0].ranks)]
-    return program_of(random, traces[0].head, blocks, times)
+    return program_of(random, traces[0].head, _blocks(traces), times)
+
+
+def _blocks(traces: Sequence[Trace]) -> list[list[Block]]:
+    return [[Block.of(trace, rank) for trace in traces] for rank in range(traces[0].ranks)]
 
 
 def program_of(
     random: Random, head: Head, blocks: Sequence[Sequence[Block]], times: Sequence[int]
 ) -> tuple[LoopedProgram, Trace]:
     """Return a program of each rank's blocks, in loops and written out; every rank has a pool of bursts."""
-    drawn = [_Drawn(random, rank, of_rank, times) for rank, of_rank in enumerate(blocks)]
+    drawn = _drawn(random, blocks, times)
+    return _looped(head, blocks, times, drawn), _trace(head, [joined(list(of.rounds())) for of in drawn])
 
-    def trace(ranks: Sequence[RankColumns]) -> Trace:
-        return trace_of(ranks, "loops", communicators=head.communicators, regions=head.regions)
 
-    once = trace(
-        [joined([RankColumns(dict(b.columns, cpu=0 * b.columns["cpu"]), b.extras) for b in of]) for of in blocks]
+def _trace(head: Head, ranks: Sequence[RankColumns]) -> Trace:
+    return trace_of(ranks, "loops", communicators=head.communicators, regions=head.regions)
+
+
+def _looped(
+    head: Head, blocks: Sequence[Sequence[Block]], times: Sequence[int], drawn: Sequence[_Drawn]
+) -> LoopedProgram:
+    once = _trace(
+        head,
+        [joined([RankColumns(dict(b.columns, cpu=0 * b.columns["cpu"]), b.extras) for b in of]) for of in blocks],
     )
     lengths = np.array([[len(block) for block in of_rank] for of_rank in blocks], np.int64)
     begins = np.concatenate([np.zeros((len(blocks), 1), np.int64), lengths.cumsum(axis=1)], axis=1)
@@ -113,29 +129,38 @@ def program_of(
     mean, first, each, pool = (np.concatenate([part[i] for of in drawn for part in of.parts]) for i in range(4))
     pools = tuple(of.pool for of in drawn)
     bursts = LoopBursts(mean, first.astype(np.int64), each.astype(np.int64), pool.astype(np.int32), pools)
-    looped = LoopedProgram(compile_program(once), np.array(times, np.int64), bounds.astype(np.int64), bursts)
-    return looped, trace([joined(of.rounds) for of in drawn])
+    return LoopedProgram(compile_program(once), np.array(times, np.int64), bounds.astype(np.int64), bursts)
+
+
+def _drawn(random: Random, blocks: Sequence[Sequence[Block]], times: Sequence[int]) -> list[_Drawn]:
+    return [_Drawn(random, rank, of_rank, times) for rank, of_rank in enumerate(blocks)]
 
 
 class _Drawn:
-    """The rounds of a rank with their bursts, and the pool from which these are drawn."""
+    """The pool from which the bursts of a rank are drawn, and its rounds with these bursts."""
 
     def __init__(self, random: Random, rank: int, blocks: Sequence[Block], times: Sequence[int]) -> None:
-        spread = Distribution.of([[random.uniform(0.5, 1.5) for _ in range(random.choice((1, 3, 9)))]])
-        computing = [block.columns["cpu"] > 0 for block in blocks]
-        draws = int(sum(where.sum() * n for where, n in zip(computing, times, strict=True)))
-        self.pool = Pool(random.randrange(1 << 32), draws, spread.relative)
-        drawn = spread.drawn(np.arange(draws), draws, self.pool.seed)
-        self.rounds: list[RankColumns] = []
+        self._spread = Distribution.of([[random.uniform(0.5, 1.5) for _ in range(random.choice((1, 3, 9)))]])
+        self._blocks = [(block, block.columns["cpu"] > 0, n) for block, n in zip(blocks, times, strict=True)]
+        draws = int(sum(where.sum() * n for _, where, n in self._blocks))
+        self.pool = Pool(random.randrange(1 << 32), draws, self._spread.relative)
         self.parts = []
-        begun = at = 0
-        for block, where, n in zip(blocks, computing, times, strict=True):
+        at = 0
+        for block, where, n in self._blocks:
             mean, each = block.columns["cpu"] * 1e-9, int(where.sum())
             first = at + np.cumsum(where) - where
             self.parts.append((mean, first, np.full(len(block), each), np.where(where, rank, -1)))
+            at += n * each
+
+    def rounds(self) -> Iterator[RankColumns]:
+        """Yield the rounds of all blocks, written out."""
+        drawn = self._spread.drawn(np.arange(self.pool.draws), self.pool.draws, self.pool.seed)
+        begun = at = 0
+        for block, where, n in self._blocks:
+            mean, each = block.columns["cpu"] * 1e-9, int(where.sum())
             for _ in range(n):
                 one = block.named(begun)
                 cpu = one.columns["cpu"].copy()
                 cpu[where] = np.round(mean[where] * drawn[at : at + each] * 1e9)
-                self.rounds.append(RankColumns({**one.columns, "cpu": cpu}, one.extras))
+                yield RankColumns({**one.columns, "cpu": cpu}, one.extras)
                 begun, at = begun + int(block.begins.sum()), at + each

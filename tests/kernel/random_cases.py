@@ -441,8 +441,7 @@ def random_machine(random: Random, kind: str, *, ties: bool, plain: bool = False
             name: replace(each, processors=types[name].processors, domains=types[name].domains)
             for name, each in changed.items()
         }
-        later = Network(*[getattr(network(), each) for each in Network.__slots__])
-        later = replace(later, within={}, collectives=base.collectives, collective_library=library)
+        later = replace(network(), within={}, collectives=base.collectives)
         changes.append((0.004 * (i + 1), Machine("later", tuple(changed[name] for name in order), later)))
     return Machine("random", tuple(types[name] for name in order), base, tuple(changes))
 

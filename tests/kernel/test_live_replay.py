@@ -102,7 +102,8 @@ def test_what_happened_is_replayed_to_the_last_bit(kind: str, seed: int) -> None
     random = Random(seed)
     trace = random_trace(random, ties=False)
     machine = random_machine(random, kind, ties=False)
-    assume(receiving_takes_time(machine))
+    while not receiving_takes_time(machine):  # six of seven machines; another trace for each would take longer
+        machine = random_machine(random, kind, ties=False)
     players = Players(trace, wild=True)
     first = players.first()
     placement = random_placement(random, machine, len(first))

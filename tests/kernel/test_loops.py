@@ -22,7 +22,7 @@ from clue.native import NoLibraryError
 from clue.result import Result
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from tests.kernel.cases import EAGER_LIMIT, RECEIVE, machine, sending, transmission
-from tests.kernel.looping import Block, cut, loops, program_of
+from tests.kernel.looping import Block, cut, in_loops, loops, program_of
 from tests.kernel.random_cases import CASES, ProgramMaker, random_machine, random_placement
 
 try:
@@ -73,6 +73,15 @@ class LoopMaker(ProgramMaker):
         self.message()
 
     odds = neighbors
+
+    def receive(self, rank: int, source: int, tag: int, comm: int, inter: int) -> None:
+        """Add a receive that names its sender: loops contain no wildcards and no probes."""
+        builder = self.builder[rank]
+        if self.random.random() < 0.5:
+            persistent = self.random.choice((0, Flag.PERSISTENT))
+            self.open[rank].append(builder.irecv(source, tag, comm, inter | persistent))
+        else:
+            builder.recv(source, tag, comm, inter)
 
     def family(self) -> None:
         """Sometimes make a communicator by a split."""
@@ -221,7 +230,7 @@ def test_the_engine_draws_what_the_distribution_draws(draws: int, seed: int, val
     spread = Distribution.of([np.linspace(1, 3, values)])
     trace = TraceBuilder(1)
     trace[0].compute(1.0)
-    looped, _ = loops(Random(0), [trace.build()], [draws])
+    looped = in_loops(Random(0), [trace.build()], [draws])
     looped = replace(looped, bursts=replace(looped.bursts, pools=(Pool(seed, draws, spread.relative),)))
     drawn = np.round(spread.draw(np.ones(draws), seed) * 1e9) / 1e9
     assert simulate_loops(looped, machine(1)).makespan == np.add.accumulate(drawn)[-1]

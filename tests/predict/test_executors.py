@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from clue.cli import main
 from clue.errors import UsageError
 from clue.predict.executors import Pool
 from clue.predict.replaying import ReplayPredictor
@@ -39,16 +40,19 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> str:
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
     """Write a comparison and its traces, and return the document that a single process prints."""
     for ranks in (1, 2):
         trace(many(Criterion.POINTS).workloads[0].components[0].application, ranks).save(tmp_path / f"job-{ranks}.clue")
     (tmp_path / "s.yaml").write_text(SCENARIO)
-    return simulated(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.chdir(tmp_path)
+        assert main(["simulate", "s.yaml", "--json"]) == 0
+    return capsys.readouterr().out
 
 
 def simulated(folder: Path, *arguments: str, start: Sequence[str] = (sys.executable,)) -> str:
-    """Return the document that the command line prints for the comparison."""
+    """Return the document that a command prints for the comparison."""
     command = [*start, "-m", "clue", "simulate", "s.yaml", "--json", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import PurePath
 from types import CodeType, FrameType
 
@@ -22,8 +23,9 @@ Program = Callable[["Comm", int], None]
 _Made = Counter[tuple[str, tuple[int, ...]]]
 
 
+@lru_cache(maxsize=64)
 def run(program: Program, size: int, ranks: int) -> Trace:
-    """Return the trace of a program at a size on a number of ranks."""
+    """Return the trace of a program at a size on a number of ranks; tests of a program record it at similar places."""
     world = _World(ranks)
     for rank in range(ranks):
         _start(program, Comm(world, rank, 0, tuple(range(ranks)), Counter()), size)
