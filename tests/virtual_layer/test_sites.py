@@ -185,22 +185,25 @@ def test_python_and_the_library_find_the_same_sites(
     for library in (str(compiled), "", str(compiled.with_name("none.so"))):
         monkeypatch.setenv(paths.LIBRARY, library)
         traces.append(
-            recorded("""
-            def meet(n=0):
-                return meet(n - 1) if n else comm.Barrier()
+            recorded(
+                """
+                def meet(n=0):
+                    return meet(n - 1) if n else comm.Barrier()
 
-            def twin(n=0):
-                return twin(n - 1) if n else comm.Barrier()
+                def twin(n=0):
+                    return twin(n - 1) if n else comm.Barrier()
 
-            def several():
-                for n in range(3):
-                    yield meet(n)
+                def several():
+                    for n in range(3):
+                        yield meet(n)
 
-            for step in range(4):
-                meet(step); twin(step); list(several())
-                sorted([2, 1], key=lambda each: meet() or each)
-                comm.allreduce(1)
-        """)
+                for step in range(4):
+                    meet(step); twin(step); list(several())
+                    sorted([2, 1], key=lambda each: meet() or each)
+                    comm.allreduce(1)
+                """,
+                1,
+            )
         )
     first, *others = ([trace.head.sites[number] for number in trace.ops.site] for trace in traces)
     assert len(set(first)) > 12
