@@ -37,6 +37,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Each test process has a processor of its own; at full load, threads for small matrices wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# What tests write need not outlast a power failure. A trace is twenty files, each of which waits for the disk.
+os.fsync = lambda fd: None  # noqa: ARG005 - the name of the parameter is that of the function that it replaces
 
 # --- the number of worker processes ----------------------------------------------------------------------------------
 
