@@ -203,12 +203,17 @@ def _loaded() -> None:
     """
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
-    from tests.compiled import LIBRARIES  # noqa: PLC0415 - a few tests alone begin sooner without
+    from clue.recording.launching import PATHS  # noqa: PLC0415 - a few tests alone begin sooner without
+    from tests.compiled import LIBRARIES  # noqa: PLC0415
 
     for library in LIBRARIES:
         with suppress(NoLibraryError):
             if library.is_there():
                 library.load()
+    with suppress(NoLibraryError):
+        # Recorded programs load this one, so each test with a cache of its own that records would compile it.
+        path = PATHS.file()
+        PATHS.shipped = lambda: path  # type: ignore[method-assign]
 
 
 # --- resources that tests share --------------------------------------------------------------------------------------
