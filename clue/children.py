@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -74,6 +75,7 @@ def limits_hint(status: int, folder: Path = _SHARED_MEMORY) -> str:
     )
 
 
+@cache
 def mpi_of(mpiexec: str) -> str:
     """Return the kind of a launcher, by its version text: ``openmpi``, ``hydra`` (MPICH's), or ``""``."""
     answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, errors="replace", check=False)

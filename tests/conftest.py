@@ -37,6 +37,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Each test process has a processor of its own; at full load, threads for small matrices wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# What tests write need not outlast a power failure. A trace is twenty files, each of which waits for the disk.
+os.fsync = lambda fd: None  # noqa: ARG005 - the name of the parameter is that of the function that it replaces
 
 # --- the number of worker processes ----------------------------------------------------------------------------------
 
@@ -201,12 +203,17 @@ def _loaded() -> None:
     """
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
-    from tests.compiled import LIBRARIES  # noqa: PLC0415 - a few tests alone begin sooner without
+    from clue.recording.launching import PATHS  # noqa: PLC0415 - a few tests alone begin sooner without
+    from tests.compiled import LIBRARIES  # noqa: PLC0415
 
     for library in LIBRARIES:
         with suppress(NoLibraryError):
             if library.is_there():
                 library.load()
+    with suppress(NoLibraryError):
+        # Recorded programs load this one, so each test with a cache of its own that records would compile it.
+        path = PATHS.file()
+        PATHS.shipped = lambda: path  # type: ignore[method-assign]
 
 
 # --- resources that tests share --------------------------------------------------------------------------------------

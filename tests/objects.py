@@ -9,6 +9,7 @@ import sys
 import sysconfig
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -49,15 +50,26 @@ def _compiler() -> str | None:
     return mpicc if mpicc and subprocess.run(nothing, capture_output=True, check=False).returncode == 0 else None
 
 
-def build(folder: Path, name: str, source: str, *options: str) -> Path:
-    """Build a shared object from C source; skip the test without a working mpicc."""
+@cache
+def _built(source: str, *options: str) -> bytes | None:
+    """Return the content of a shared object, or None without a working mpicc."""
     mpicc = _compiler()
     if mpicc is None:
+        return None
+    with TemporaryDirectory() as folder:
+        text, built = Path(folder) / "object.c", Path(folder) / "object.so"
+        text.write_text(source)
+        subprocess.run([mpicc, "-shared", "-fPIC", "-o", str(built), str(text), *options], check=True)
+        return built.read_bytes()
+
+
+def build(folder: Path, name: str, source: str, *options: str) -> Path:
+    """Build a shared object from C source, once for each process; skip the test without a working mpicc."""
+    content = _built(source, *options)
+    if content is None:
         pytest.skip("an mpicc that can compile is needed to build an object that calls MPI")
-    text, built = (folder / name).with_suffix(".c"), folder / name
-    text.write_text(source)
-    subprocess.run([mpicc, "-shared", "-fPIC", "-o", str(built), str(text), *options], check=True)
-    return built
+    (folder / name).write_bytes(content)
+    return folder / name
 
 
 def build_library(folder: Path) -> Path:

@@ -1,6 +1,6 @@
 """``python -m virtual_layer [-q] [-o TRACE] PROGRAM.py [ARGS…]``: run a program under the layer, one process per rank.
 
-With ``-q``, notes on the recording go into the trace only.
+With ``-q``, notes on the recording go into the trace only; with ``--unpacked`` after it, the caller packs the trace.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ def main(words: list[str]) -> int:
         return 0
     try:
         quiet = words[:1] == ["-q"]
-        target, child, program = read_command_line(words[quiet:])
+        words = words[quiet:]
+        unpacked = words[:1] == ["--unpacked"]
+        target, child, program = read_command_line(words[unpacked:])
         changes = programs.settings(os.environ)
         os.environ.update(changes)
         lengthen_slices()
-        session = Session(Assignment(target, _name(program), _arguments(program), changes, child, quiet))
+        session = Session(Assignment(target, _name(program), _arguments(program), changes, child, quiet, unpacked))
         programs.run(program, session)
     except ClueError as error:
         tell(str(error))

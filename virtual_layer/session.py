@@ -1,7 +1,8 @@
 """One rank's recording from MPI's initialisation to the end of the program, and the files it leaves.
 
 The files are those of :mod:`clue.trace.parts`, and ``W.spawn.json`` with the parents of a spawned world W. Ranks do not
-wait for each other at the end; rank 0 of the first world waits for the others' files and packs the trace.
+wait for each other at the end; rank 0 of the first world waits for the others' files and packs the trace, unless the
+caller does.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Assignment:
         settings: Environment variables that the layer set.
         child: JSON file that announces the parents of a spawned world, or ``None``.
         quiet: Whether the caller, not this process, shows the notes of the trace.
+        unpacked: Whether the caller packs the trace.
     """
 
     target: Path
@@ -62,6 +64,7 @@ class Assignment:
     settings: Mapping[str, str] = field(default_factory=dict)
     child: Path | None = None
     quiet: bool = False
+    unpacked: bool = False
 
 
 class Session:
@@ -298,12 +301,15 @@ class Session:
         return notes
 
     def _pack(self, recorder: Recorder) -> None:
-        # These modules need numpy, which only this rank loads, at its end.
-        from clue.trace.pack import pack  # noqa: PLC0415
-        from clue.trace.parts.reading import describe_incomplete  # noqa: PLC0415
-
         try:
-            if self._fault or not _await(self._folder, recorder):
+            if self._assignment.unpacked:
+                self._is_whole(recorder)  # the others may still need this rank
+                return
+            # These modules need numpy, which only this rank loads, at its end.
+            from clue.trace.pack import pack  # noqa: PLC0415
+            from clue.trace.parts.reading import describe_incomplete  # noqa: PLC0415
+
+            if not self._is_whole(recorder):
                 if not self._assignment.quiet:
                     tell(describe_incomplete(self._assignment.target))
             else:
@@ -312,6 +318,10 @@ class Session:
                     tell(f"{self._assignment.program}: {note}")
         except Exception as error:
             tell(str(error))
+
+    def _is_whole(self, recorder: Recorder) -> bool:
+        """Wait until all ranks have ended; return whether all ended well."""
+        return not self._fault and _await(self._folder, recorder)
 
 
 #: The call that waits for requests that the program has left to the library.

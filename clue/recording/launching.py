@@ -138,8 +138,9 @@ def command_of(launch: Launch, target: Path, mpiexec: Sequence[str] | None) -> l
     Raises:
         RecordError: If there is no mpiexec.
     """
-    # The code that opens the trace shows its notes, once.
-    layer = [sys.executable, "-m", "virtual_layer", "-q", "-o", str(target.resolve())]
+    # The code that opens the trace shows its notes, once. It also packs what was recorded here: it has numpy loaded.
+    unpacked = ["--unpacked"] if _is_here(os.environ, mpiexec) else []
+    layer = [sys.executable, "-m", "virtual_layer", "-q", *unpacked, "-o", str(target.resolve())]
     return [*_launcher(mpiexec, launch.ranks), *layer, str(launch.program), *launch.arguments]
 
 
@@ -167,8 +168,13 @@ def _launcher(mpiexec: Sequence[str] | None, ranks: int) -> list[str]:
 
 def environment_of(variables: Mapping[str, str], mpiexec: Sequence[str] | None) -> dict[str, str]:
     """Return the environment of mpiexec: if all ranks are on this computer, they listen only on loopback."""
-    here = mpiexec is None and not any(name in variables for name in _ELSEWHERE) and _has_loopback()
+    here = _is_here(variables, mpiexec) and _has_loopback()
     return finding_clue({**(_LOOPBACK | _compiled(variables) if here else {}), **variables})
+
+
+def _is_here(variables: Mapping[str, str], mpiexec: Sequence[str] | None) -> bool:
+    """Tell whether all ranks are on this computer."""
+    return mpiexec is None and not any(name in variables for name in _ELSEWHERE)
 
 
 def _compiled(variables: Mapping[str, str]) -> dict[str, str]:

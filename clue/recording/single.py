@@ -103,7 +103,7 @@ def _trace(launch: Launch, target: Path, ending: Ending) -> Trace:
     """Open the recording; it is complete if all ranks ended, however mpiexec ended."""
     try:
         if not (target / HEAD).exists():
-            pack(target)  # the first rank had no time to pack it
+            pack(target)  # ranks elsewhere pack it themselves, if the first one has time
         trace = Trace.open(target)
     except TraceError as error:
         why = "" if ending.status == 0 else f"{launch.title}: program must {_rule(ending)}: "

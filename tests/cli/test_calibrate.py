@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from clue.calibration.cold_start import measure_cold_start
 from clue.calibration.residuals import ping_pong
+from clue.calibration.time_slice import measure_time_slice
 from clue.cli import main
 from clue.config import load_machine
 from clue.machine import ColdStart, Ports
@@ -156,7 +159,7 @@ def test_a_network_measured_here_is_a_node_with_a_link_within(capsys: pytest.Cap
 def test_contention_of_a_known_machine(capsys: pytest.CaptureFixture[str]) -> None:
     """Two pairs run at once on this computer, a node per rank: the result is a contention model and a plot."""
     run(capsys, "calibrate", "network", "latency.txt", "bw.txt", "-o", "net.yaml")
-    arguments = ("--machine", "net.yaml", "--pairs", "2", "--node-per-rank", "--time", "1", "--sizes", "1 KiB,8 KiB")
+    arguments = ("--machine", "net.yaml", "--pairs", "2", "--node-per-rank", "--time", "0.2", "--sizes", "1 KiB,8 KiB")
     status, out, err = run(capsys, "calibrate", "contention", *arguments, "-o", "both.yaml", "--json", "--plots", "p")
     assert status == 0, err
     document = json.loads(out)
@@ -225,6 +228,13 @@ def test_a_model_that_cannot_be_chosen_or_written_is_refused_before_pairs_are_me
     assert (status, out, err) == (2, "", f"clue: {said}\n")
 
 
+@pytest.fixture
+def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the measurements that every calibration of a processor ends with, 2.5 s together."""
+    monkeypatch.setattr("clue.cli.calibrate.measure_time_slice", partial(measure_time_slice, 0.2))
+    monkeypatch.setattr("clue.cli.calibrate.measure_cold_start", partial(measure_cold_start, 0.01))
+
+
 PROGRAM = """\
 from mpi4py import MPI
 import virtual_layer
@@ -234,6 +244,7 @@ MPI.COMM_WORLD.Barrier()
 """
 
 
+@pytest.mark.usefixtures("briefly")
 def test_a_processor_is_compared_with_that_of_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
     """The trace's program is recorded here, alone and in two copies; on the same computer the factor is near 1."""
     Path("sums.py").write_text(PROGRAM)
@@ -273,6 +284,7 @@ def test_all_recordings_of_a_program_read_the_same_input(
     assert read == [b"100\n"] * 6
 
 
+@pytest.mark.usefixtures("briefly")
 def test_a_processor_is_compared_by_kernels(capsys: pytest.CaptureFixture[str]) -> None:
     """The second run compares kernel speeds with the file that the first run wrote."""
     kernel = ("--kernels", "dgemm", "--time", "0.05", "--busy", "1")

@@ -619,12 +619,12 @@ def test_what_is_said_of_recorded_programs_names_no_file_of_the_cache(capfd: pyt
     """Warnings name the script or the workload instead of cached files, once per workload, with what to do."""
     Path("prog.py").write_text(WILD)
     Path("run.yaml").write_text("program: {script: prog.py, ranks: 2}\nmachine: pair.yaml\n")
-    assert main(("simulate", "run.yaml", "--json")) == 0
+    assert main(("simulate", "run.yaml", "--json", "--repeats", "2")) == 0
     said = [each for each in json.loads(capfd.readouterr().out)["warnings"] if "not modelled" in each]
     assert said and all(each.startswith("prog.py: ") for each in said)
     edit("which.yaml", "{trace: pingpong.clue}, ranks: 2", "{script: prog.py}, ranks: [1, 2]")()
     edit("which.yaml", "2000 EUR", "9000 EUR")()
-    assert main(("simulate", "which.yaml", "--json")) == 0
+    assert main(("simulate", "which.yaml", "--json", "--repeats", "2")) == 0
     told = [each for each in json.loads(capfd.readouterr().out)["warnings"] if "not modelled" in each]
     assert len(told) == len(said) and all(each.startswith("pp: ") for each in told)
 

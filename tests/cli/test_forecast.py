@@ -46,9 +46,9 @@ def asked(line: str, capsys: pytest.CaptureFixture[str]) -> Any:
 def test_a_routine_of_ones_own_from_benchmark_to_time(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A user's own routine is measured, kept and forecast by a size that is not called m, n or k."""
     (place / "own.py").write_text("def work(length):\n    return sum(range(1000 * length))\n")
-    measured = asked("benchmark own:work --range length=10:300 --seconds 5 --points 8 --error 0.5", capsys)
+    measured = asked("benchmark own:work --range length=10:300 --seconds 5 --points 5 --error 0.5", capsys)
     (routine,) = measured["routines"]
-    assert routine["routine"] == "own:work" and routine["domain"]["length"] == [10, 300] and routine["points"] <= 8
+    assert routine["routine"] == "own:work" and routine["domain"]["length"] == [10, 300] and routine["points"] <= 5
     assert measured["store"].endswith("data/clue/forecast.sqlite")
     need = asked("need own:work --size length=100", capsys)
     assert need["low"] <= need["seconds"] <= need["high"] and need["inside"]

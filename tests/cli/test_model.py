@@ -66,6 +66,23 @@ def document(capsys: pytest.CaptureFixture[str], line: str) -> Any:
 FIT = "model fit runs.csv -o hpl.yaml --compose fast=slow:0.25:1"
 
 
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the file that ``FIT`` writes."""
+    folder = tmp_path_factory.mktemp("fitted")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        table()
+        assert main(FIT.split()) == 0
+    return (folder / "hpl.yaml").read_text()
+
+
+@pytest.fixture
+def fitted(folder: Path, models: str) -> None:
+    """Put that file into the folder."""
+    (folder / "hpl.yaml").write_text(models)
+
+
 def test_from_a_table_to_the_best_processors(capsys: pytest.CaptureFixture[str]) -> None:
     """The best use is 8 ranks: four processes on the fast processor and one on each slow one share the work evenly."""
     status, out, err = run(capsys, FIT)
@@ -86,9 +103,9 @@ def test_from_a_table_to_the_best_processors(capsys: pytest.CaptureFixture[str])
     assert "24 candidates, all looked at." in out
 
 
+@pytest.mark.usefixtures("fitted")
 def test_the_document_has_the_warnings(capsys: pytest.CaptureFixture[str]) -> None:
     """Nodes without a model are left out; with -q only the document says so."""
-    run(capsys, FIT)
     new = MACHINE.replace("[{count: 1, type: fast}", "[{count: 1, type: new}, {count: 1, type: fast}")
     Path("box.yaml").write_text(new.replace("node_types:\n", "node_types:\n  new: {processors: 1}\n"))
     status, out, err = run(capsys, "model best hpl.yaml --machine box.yaml --size 6400 --json -q")
@@ -96,9 +113,9 @@ def test_the_document_has_the_warnings(capsys: pytest.CaptureFixture[str]) -> No
     assert json.loads(out)["warnings"] == ["box: no models of new: left out"]
 
 
+@pytest.mark.usefixtures("fitted")
 def test_a_prediction_with_its_interval_and_domain(capsys: pytest.CaptureFixture[str]) -> None:
     """A prediction outside the fitted range has a wider interval and says which variables are outside."""
-    run(capsys, FIT)
     inside = document(capsys, "model predict hpl.yaml --size 2000 --use slow=3")
     assert inside["seconds"] == pytest.approx(sum(seconds(2000, 3, 1, 1.0)), rel=1e-4)
     assert inside["low"] <= inside["seconds"] <= inside["high"]
@@ -115,9 +132,9 @@ def test_a_prediction_with_its_interval_and_domain(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("fitted")
 def test_show_has_what_others_rely_on(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     """The document has the form, terms with coefficients, errors and domain; ``--plots`` writes a picture."""
-    run(capsys, FIT)
     shown = document(capsys, "model show hpl.yaml")
     assert shown["form"] == "pt"
     assert set(shown["error"]) == {"mean", "largest", "leave_one_out"}
@@ -226,9 +243,9 @@ def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str])
         ("model show nowhere.yaml", "nowhere.yaml: model must be a file that exists"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("fitted")
 def test_bad_input(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Status 2, one line with the reason, nothing on standard output, and no file."""
-    run(capsys, FIT)
     Path("few.csv").write_text("size,measured\n100,1\n200,2\n")
     Path("equal.csv").write_text("size,measured\n100,1\n100,2\n100,3\n100,4\n")
     Path("negative.csv").write_text("size,measured\n100,-1\n")
@@ -337,9 +354,9 @@ def save_computing(file: str) -> None:
     built.build().save(file)
 
 
+@pytest.mark.usefixtures("fitted")
 def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
     """Candidates with as many ranks as the trace are replayed: 2 s of computation for each of four ranks."""
-    run(capsys, FIT)
     save_computing("lu-800-4.clue")
     line = "model best hpl.yaml --machine box.yaml --size 800 --top 80 --replay lu-{size}-{ranks}.clue"
     found = document(capsys, line)["candidates"]
@@ -360,9 +377,9 @@ def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+@pytest.mark.usefixtures("fitted")
 def test_sizes_are_named_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     """A size of seven digits names its trace, and is shown with all of them, as are the ends of the domain."""
-    run(capsys, FIT)
     save_computing("lu-1234567-4.clue")
     line = "model best hpl.yaml --machine box.yaml --size 1234567 --replay lu-{size}-{ranks}.clue"
     status, out, err = run(capsys, line)
@@ -375,9 +392,9 @@ def test_sizes_are_named_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     assert "n 1000001 to 4000004" in " ".join(run(capsys, "model fit t.csv -o t.yaml --form nt")[1].split())
 
 
+@pytest.mark.usefixtures("fitted")
 def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFixture[str]) -> None:
     """For 8 s of work on 1 to 5 ranks, the best replay has 5: one on the fast processor, four on slow ones."""
-    run(capsys, FIT)
     for ranks in range(1, 6):
         built = TraceBuilder(ranks)
         for rank in range(ranks):
@@ -414,9 +431,9 @@ criterion: makespan
 """
 
 
+@pytest.mark.usefixtures("fitted")
 def test_a_model_in_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     """Options are ranked by the model's predictions; beyond the fitted range the result warns."""
-    run(capsys, FIT)
     Path("which.yaml").write_text(COMPARISON.replace("SIZE", "3200"))
     ranking = document(capsys, "simulate which.yaml")
     first = ranking["ranking"][0]["workloads"]["hpl"]
@@ -441,18 +458,18 @@ def test_a_model_in_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
         ("{size: 9, trace: x.clue}", "workloads.hpl.program.size must be given with a model, got none"),
     ],
 )
+@pytest.mark.usefixtures("fitted")
 def test_bad_models_in_a_comparison(program: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The model of a comparison is checked before anything is predicted."""
-    run(capsys, FIT)
     Path("which.yaml").write_text(COMPARISON.replace("{model: hpl.yaml, size: SIZE}", program))
     status, _, err = run(capsys, "simulate which.yaml")
     assert status == 2
     assert said in err
 
 
+@pytest.mark.usefixtures("fitted")
 def test_a_single_simulation_needs_a_program(capsys: pytest.CaptureFixture[str]) -> None:
     """A simulation needs ranks and their times, which a model does not have."""
-    run(capsys, FIT)
     Path("run.yaml").write_text("program: {model: hpl.yaml, size: 9, ranks: 2}\nmachine: box.yaml\n")
     status, _, err = run(capsys, "simulate run.yaml")
     assert status == 2

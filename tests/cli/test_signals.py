@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 from clue.calibration.residuals import ping_pong
-from clue.recording import find_mpiexec
+from clue.recording import find_mpiexec, launching
 from tests.live.programs import MACHINE
 from tests.scenarios.generated import write
 
@@ -150,6 +150,8 @@ def signalled(work: str, number: signal.Signals, folder: Path) -> None:
     moment = Random(f"{SEED} {work} {number}").uniform(0.3, 3.0)
     environment = {
         **os.environ,
+        # One work is enough that first compiles what ranks load.
+        **({} if work == "record" else launching._compiled(os.environ)),
         MARK: str(folder),
         "PYTHONPATH": os.pathsep.join(sys.path),
         "CLUE_CACHE": str(folder),

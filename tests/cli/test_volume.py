@@ -95,7 +95,6 @@ def test_loud_tells_whether_a_recording_was_there(capfd: pytest.CaptureFixture[s
     assert "clue: the reference engine replayed 4 ops: below 2,000 ops the reference is done before" in told[1]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "why"),
     [
@@ -104,8 +103,11 @@ def test_loud_tells_whether_a_recording_was_there(capfd: pytest.CaptureFixture[s
         (["--plots", "p", "--engine", "fast"], "only the reference keeps a timeline"),
     ],
 )
-def test_loud_tells_why_an_engine_was_chosen(options: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The steps state in words why the reference engine was chosen."""
+def test_loud_tells_why_an_engine_was_chosen(
+    options: list[str], why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps state in words why the reference engine was chosen; no picture is drawn here, which takes longer."""
+    monkeypatch.setattr("clue.cli.simulate.plot_result", lambda *_: [])
     _, _, err = run(capsys, "simulate", "run.yaml", "-v", *options)
     assert f"clue: the reference engine replayed 4 ops: {why}" in err
 

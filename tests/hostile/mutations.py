@@ -378,7 +378,7 @@ def _doubled(random: Random, target: zipfile.ZipFile, files: dict[str, bytes]) -
 def _bomb(random: Random, target: zipfile.ZipFile, files: dict[str, bytes]) -> None:
     chosen = random.choice(sorted(files)) if files else "head.json"
     for name, content in files.items():
-        target.writestr(name, content + bytes(50_000_000) if name == chosen else content)
+        target.writestr(name, content + bytes(50_000_000) if name == chosen else content, compresslevel=1)
 
 
 def _many(random: Random, target: zipfile.ZipFile, files: dict[str, bytes]) -> None:

@@ -139,10 +139,15 @@ class FakeKernel:
         return True, [(place, outcomes.pop(call.entries[place])) for place in places]
 
 
-def run(command: tuple[str, ...], ranks: int, *, rate: float | None = None, virtual_clock: bool = False) -> FakeKernel:
+def started(*, rate: float | None = None, virtual_clock: bool = False) -> Processes:
+    """Start the process that ranks are forked from, on one core."""
+    with one_core():
+        return Processes(memory=1 << 32, rate=rate, virtual_clock=virtual_clock)
+
+
+def run(command: tuple[str, ...], ranks: int, processes: Processes) -> FakeKernel:
     """Run a program under the fake kernel."""
     world = World("w0", tuple(range(ranks)), command)
-    with one_core(), Processes(memory=1 << 32, rate=rate, virtual_clock=virtual_clock) as processes:
-        kernel = FakeKernel([ProcessSource(rank, processes.start(world, rank)[0]) for rank in range(ranks)])
-        kernel.run()
+    kernel = FakeKernel([ProcessSource(rank, processes.start(world, rank)[0]) for rank in range(ranks)])
+    kernel.run()
     return kernel

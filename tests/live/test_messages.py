@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from clue.execution.processes import Processes
 from clue.trace import Op
 from clue.trace.calls import LiveOp
 from tests.live import fake_kernel
@@ -13,21 +15,33 @@ from tests.live.programs import Live
 
 pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
 
+Run = Callable[..., fake_kernel.FakeKernel]
 
-def run(
-    tmp_path: Path, text: str, ranks: int, *, rate: float | None = None, virtual_clock: bool = False
-) -> fake_kernel.FakeKernel:
-    """Run a program that must succeed on all ranks, and return its kernel."""
-    program = tmp_path / "program.py"
-    program.write_text(text)
-    kernel = fake_kernel.run((str(program),), ranks, rate=rate, virtual_clock=virtual_clock)
-    assert {rank: call.op for rank, call in kernel.ended.items()} == dict.fromkeys(range(ranks), LiveOp.END)
-    assert all(call.nbytes == 0 for call in kernel.ended.values())
-    return kernel
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Processes]:
+    """Yield what ranks are forked from: it takes longer to start than most of the programs."""
+    with fake_kernel.started() as processes:
+        yield processes
+
+
+@pytest.fixture
+def run(tmp_path: Path, processes: Processes) -> Run:
+    """Return a function that runs a program that must succeed on all ranks, and returns its kernel."""
+
+    def ran(text: str, ranks: int, on: Processes = processes) -> fake_kernel.FakeKernel:
+        program = tmp_path / "program.py"
+        program.write_text(text)
+        kernel = fake_kernel.run((str(program),), ranks, on)
+        assert {rank: call.op for rank, call in kernel.ended.items()} == dict.fromkeys(range(ranks), LiveOp.END)
+        assert all(call.nbytes == 0 for call in kernel.ended.values())
+        return kernel
+
+    return ran
 
 
 @pytest.mark.parametrize("length", [0, 10, 16385, 1_000_000])
-def test_a_message_arrives_as_it_was_sent(tmp_path: Path, length: int) -> None:
+def test_a_message_arrives_as_it_was_sent(run: Run, length: int) -> None:
     """Bytes, count, source and tag are the sender's, whether the message is sent inline or through shared memory."""
     text = f"""
 from mpi4py import MPI
@@ -43,10 +57,10 @@ else:
     assert bytes(found[:{length}]) == data
     assert (status.source, status.tag, status.Get_count(MPI.BYTE)) == (0, 6 + comm.rank, {length})
 """
-    run(tmp_path, text, 3)
+    run(text, 3)
 
 
-def test_a_receive_that_is_too_small_is_told_by_the_real_library(tmp_path: Path) -> None:
+def test_a_receive_that_is_too_small_is_told_by_the_real_library(run: Run) -> None:
     """A receive buffer that is too small raises MPI's own truncation error."""
     text = """
 from mpi4py import MPI
@@ -61,7 +75,7 @@ else:
     else:
         raise AssertionError
 """
-    run(tmp_path, text, 2)
+    run(text, 2)
 
 
 RING = """
@@ -268,9 +282,9 @@ assert MPI.Is_finalized() and found[0] == left
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_in_a_ring(tmp_path: Path, case: str) -> None:
+def test_in_a_ring(run: Run, case: str) -> None:
     """Every rank sends to the right and receives from the left, by each kind of call."""
-    run(tmp_path, RING + CASES[case], 2)
+    run(RING + CASES[case], 2)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +341,7 @@ def test_a_communicator_may_be_freed_before_its_receives_are_complete(live: Live
 @pytest.mark.parametrize(
     "said", ["mpi4py.rc.initialize = False", "os.environ['MPI4PY_RC_INITIALIZE'] = 'No'; mpi4py.rc.initialize = True"]
 )
-def test_mpi_begins_when_the_program_says_so(tmp_path: Path, said: str) -> None:
+def test_mpi_begins_when_the_program_says_so(run: Run, said: str) -> None:
     """The program finds MPI uninitialised if it says so before, though the library was initialised before."""
     text = f"""
 import os, mpi4py
@@ -337,23 +351,23 @@ assert not MPI.Is_initialized()
 MPI.Init_thread()
 assert MPI.Is_initialized() and MPI.COMM_WORLD.size == 2
 """
-    run(tmp_path, text, 2)
+    run(text, 2)
 
 
-def test_settings_of_other_values_are_ignored(tmp_path: Path) -> None:
+def test_settings_of_other_values_are_ignored(run: Run) -> None:
     """mpi4py ignores an environment variable with a value that it does not know."""
     text = "import os; os.environ['MPI4PY_RC_INITIALIZE'] = '2'\nfrom mpi4py import MPI\nassert MPI.Is_initialized()"
-    run(tmp_path, text, 2)
+    run(text, 2)
 
 
-def test_a_program_may_delete_the_settings(tmp_path: Path) -> None:
+def test_a_program_may_delete_the_settings(run: Run) -> None:
     """Without ``mpi4py.rc``, the defaults hold: MPI is initialised by the import, and objects are reduced fast."""
     deleted = "import mpi4py, sys\ndel mpi4py.rc, sys.modules['mpi4py.rc']\n"
-    run(tmp_path, f"{deleted}from mpi4py import MPI\nassert MPI.Is_initialized()\nMPI.COMM_WORLD.allreduce(1)", 2)
+    run(f"{deleted}from mpi4py import MPI\nassert MPI.Is_initialized()\nMPI.COMM_WORLD.allreduce(1)", 2)
 
 
 @pytest.mark.parametrize("begin", ["from mpi4py import MPI", "MPI.Init()", "MPI.Init_thread()"])
-def test_time_before_mpi_does_not_count(tmp_path: Path, begin: str) -> None:
+def test_time_before_mpi_does_not_count(run: Run, begin: str) -> None:
     """As in a recording, a rank's first burst begins when MPI is initialised, and not with Python and its imports."""
     late = "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI" if begin.startswith("MPI") else ""
     text = f"""
@@ -368,12 +382,12 @@ spend(0.3)
 spend(0.01)
 MPI.COMM_WORLD.Barrier()
 """
-    kernel = run(tmp_path, text, 2)
+    kernel = run(text, 2)
     bursts = [sum(call.cpu for rank, call in kernel.log if rank == each) for each in (0, 1)]
     assert all(0.01e9 <= burst < 0.2e9 for burst in bursts)
 
 
-def test_ops_and_regions_travel_in_order(tmp_path: Path) -> None:
+def test_ops_and_regions_travel_in_order(run: Run, tmp_path: Path) -> None:
     """Sends that need no answer are delivered with the next call that does, in order.
 
     Each has its own region; a source line is known for the last call.
@@ -391,7 +405,7 @@ else:
     for i in range(3):
         comm.Recv(bytearray(8), 0, i)
 """
-    kernel = run(tmp_path, text, 2)
+    kernel = run(text, 2)
     sends = [call for rank, call in kernel.log if rank == 0 and call.op == Op.SEND]
     assert [(call.tag, call.nbytes, kernel.regions[call.region]) for call in sends] == [
         (i, 8, "loop") for i in range(3)
@@ -401,7 +415,7 @@ else:
     assert place == (str(tmp_path / "program.py"), 9)
 
 
-def test_declared_work_is_all_that_bursts_hold_at_a_stated_rate(tmp_path: Path) -> None:
+def test_declared_work_is_all_that_bursts_hold_at_a_stated_rate(run: Run) -> None:
     """At 1 Gflop/s, 5000 declared flops take 5000 ns in their region, and all other computation takes no time."""
     text = """
 from mpi4py import MPI
@@ -411,11 +425,12 @@ with virtual_layer.region("product", flops=5000):
     sum(range(100_000))
 MPI.Wtime()
 """
-    kernel = run(tmp_path, text, 1, rate=1e9)
+    with fake_kernel.started(rate=1e9) as processes:
+        kernel = run(text, 1, processes)
     assert [(call.cpu, kernel.regions[call.region]) for _, call in kernel.log if call.cpu] == [(5000, "product")]
 
 
-def test_measured_bursts_are_the_threads_own_time(tmp_path: Path) -> None:
+def test_measured_bursts_are_the_threads_own_time(run: Run) -> None:
     """A measured burst is the CPU time of the thread, so a sleep adds nothing."""
     text = """
 import sys, time
@@ -427,12 +442,12 @@ while time.thread_time_ns() < begin + 20_000_000:
 time.sleep(0.05)
 MPI.Wtime()
 """
-    kernel = run(tmp_path, text, 1)
+    kernel = run(text, 1)
     bursts = [call.cpu for _, call in kernel.log if call.op == LiveOp.WTIME]
     assert 20_000_000 <= bursts[1] < 45_000_000
 
 
-def test_clocks_are_virtual_on_demand(tmp_path: Path) -> None:
+def test_clocks_are_virtual_on_demand(run: Run) -> None:
     """With virtual_clock, Python's clocks show the kernel's time, and a sleep takes virtual time only."""
     text = """
 import time
@@ -450,5 +465,6 @@ except ValueError:
 else:
     raise AssertionError
 """
-    kernel = run(tmp_path, text, 1, virtual_clock=True)
+    with fake_kernel.started(virtual_clock=True) as processes:
+        kernel = run(text, 1, processes)
     assert [call.nbytes for _, call in kernel.log if call.op == LiveOp.SLEEP] == [10**12]

@@ -91,16 +91,16 @@ def test_what_a_process_waits_for(start: Start, text: str, kind: str) -> None:
 def test_a_wait_is_told_once_and_then_ended(start: Start, channel: Channel) -> None:
     """A rank that waits without using CPU time is reported once, and is ended at the limit."""
     told: list[str] = []
-    waiting = Watchdog("prog.py: rank 1", 1, start(WAITS[0][0]), 1.5, told.append)
+    waiting = Watchdog("prog.py: rank 1", 1, start(WAITS[0][0]), 1.0, told.append)
     with pytest.raises(LiveError) as failure:
         waiting.wait(channel[0])
     (line,) = told
     assert line.startswith("prog.py: rank 1 has used no CPU time for 0.3 s outside MPI: it waits")
     assert line.endswith(
-        "ranks run one at a time, so another rank can only send something through mpi4py (it is ended after 1.5 "
+        "ranks run one at a time, so another rank can only send something through mpi4py (it is ended after 1 "
         "s: --limit)"
     )
-    assert str(failure.value).startswith("prog.py: rank 1 must call MPI within 1.5 s, got none: it waits")
+    assert str(failure.value).startswith("prog.py: rank 1 must call MPI within 1 s, got none: it waits")
     assert "and has used no CPU time for" in str(failure.value)
     assert str(failure.value).endswith("raise the limit (--limit) if it waits for something else")
     assert failure.value.rank == 1
@@ -117,7 +117,7 @@ def test_computation_is_not_a_wait(start: Start, channel: Channel, monkeypatch: 
     _computes(monkeypatch)
     told: list[str] = []
     with pytest.raises(LiveError, match=r"got none: it computes; raise the limit \(--limit\) if that takes longer"):
-        Watchdog("prog.py: rank 1", 1, start(BUSY), 1.5, told.append).wait(channel[0])
+        Watchdog("prog.py: rank 1", 1, start(BUSY), 1.0, told.append).wait(channel[0])
     assert told == []
 
 
@@ -171,11 +171,11 @@ def test_a_rank_that_waits_for_another_is_told_from_one_that_computes(live: Live
             socket.create_connection(where)
         """,
         "--limit",
-        "2",
+        "1",
     )
     assert ended.status == 1
     assert "clue: prog.py: rank 0 has used no CPU time for 0.3 s outside MPI" in ended.err
-    assert "clue: prog.py: rank 0 must call MPI within 2 s, got none: it waits for a socket at prog.py:8 " in ended.err
+    assert "clue: prog.py: rank 0 must call MPI within 1 s, got none: it waits for a socket at prog.py:8 " in ended.err
     assert "ranks run one at a time" in ended.err
 
 

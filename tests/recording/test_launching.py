@@ -43,6 +43,17 @@ def test_one_rule_for_whose_launcher_it_is(answer: str, tmp_path: Path) -> None:
     assert ("--oversubscribe" in command) == (answer != "HYDRA")
 
 
+def test_what_was_recorded_here_is_packed_by_clue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere files may come late: the first rank waits for them, and packs the trace."""
+    launch, target = Launch(Path("p.py"), (), 2), Path("x.clue")
+    for name in launching._ELSEWHERE:
+        monkeypatch.delenv(name, raising=False)
+    assert "--unpacked" in command_of(launch, target, None)
+    assert "--unpacked" not in command_of(launch, target, [launching.find_mpiexec()])
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert "--unpacked" not in command_of(launch, target, None)
+
+
 def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limits are 10 s after the last sign of life and 60 s after the start."""
     times, signs = iter([100.0, 100.0, 109.0, 115.0, 124.9, 125.0, 159.5, 160.0]), iter([0, 0, 1, 1, 1, 2, 3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,21 @@ def kept(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in path.iterdir()}
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the trace of a program, which no test changes."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "p.py").write_text(WORKS)
+    record(folder / "p.py", [], 1, folder / "keep.clue")
+    return folder / "keep.clue"
+
+
 @pytest.fixture
-def program(tmp_path: Path) -> Path:
+def program(recorded: Path, tmp_path: Path) -> Path:
     """Return a program that has been recorded."""
     path = tmp_path / "p.py"
     path.write_text(WORKS)
-    record(path, [], 1, tmp_path / "keep.clue")
+    shutil.copytree(recorded, tmp_path / "keep.clue")
     return path
 
 
@@ -35,7 +45,7 @@ def test_a_failed_recording_leaves_the_earlier_one(
     before = kept(tmp_path / "keep.clue")
     program.write_text(change)
     with pytest.raises(RecordError) as failed:
-        record(program, [], 1, tmp_path / "keep.clue", timeout=2.0)
+        record(program, [], 1, tmp_path / "keep.clue", timeout=1.2)
     assert str(failed.value).endswith(": the earlier recording is kept")
     assert ".part" not in f"{failed.value} {capfd.readouterr()}"
     assert kept(tmp_path / "keep.clue") == before
@@ -83,10 +93,10 @@ def test_a_refusal_is_an_end_before_anything_was_done(text: str, refused: bool, 
     assert failed.value.refused == refused
 
 
-def test_repeats_of_the_earlier_one_are_gone(program: Path, tmp_path: Path) -> None:
+def test_repeats_of_the_earlier_one_are_gone(recorded: Path, program: Path, tmp_path: Path) -> None:
     """A new recording leaves no repeat of an earlier one, which would count as its own; a failed one leaves all."""
     for number in (2, 3):
-        record(program, [], 1, tmp_path / f"keep.{number}.clue")
+        shutil.copytree(recorded, tmp_path / f"keep.{number}.clue")
     program.write_text(WORKS + "raise SystemExit(3)")
     with pytest.raises(RecordError):
         record(program, [], 1, tmp_path / "keep.clue")

@@ -42,10 +42,10 @@ def command(language: str, trace: Trace, folder: Path) -> list[str]:
     return [str(compiled(trace, folder))] if language == "c" else [sys.executable, str(written(trace, folder))]
 
 
-@pytest.fixture(params=LANGUAGES)
-def program(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
+@pytest.fixture(params=LANGUAGES, scope="module")
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Return the command of a program of two ranks, in each language."""
-    return command(request.param, looped(2, 6, body), tmp_path)
+    return command(request.param, looped(2, 6, body), tmp_path_factory.mktemp("program"))
 
 
 def test_json_has_the_keys_of_the_interface(program: Sequence[str]) -> None:

@@ -131,7 +131,7 @@ def test_what_does_not_communicate_is_not_suspected(program: Write, tmp_path: Pa
         assert MPI._addressof(MPI.INT) and MPI._sizeof(comm)
         comm.Barrier()
         """
-    assert _notes(program(text)) == []
+    assert _notes(program(text), ranks=1) == []
 
 
 def test_symbols_of_objects() -> None:

@@ -16,9 +16,9 @@ from virtual_layer.compatibility import fault_of_launcher, hint
 Write = Callable[..., Path]
 
 
-def _fails(program: Path, tmp_path: Path, mpiexec: list[str] | None = None) -> str:
+def _fails(program: Path, tmp_path: Path, mpiexec: list[str] | None = None, ranks: int = 2) -> str:
     with pytest.raises(RecordError) as failure:
-        record(program, [], 2, tmp_path / "x.clue", timeout=60, mpiexec=mpiexec)
+        record(program, [], ranks, tmp_path / "x.clue", timeout=60, mpiexec=mpiexec)
     return str(failure.value)
 
 
@@ -107,7 +107,7 @@ def test_modules_built_for_other_versions_get_a_hint(
     assert said in hint(ValueError(message))
     assert "?" not in hint(ValueError(message))
     caught = f"try:\n    raise ValueError({message!r})\nexcept ValueError:\n    raise ImportError('no such part')\n"
-    _fails(program(caught), tmp_path)
+    _fails(program(caught), tmp_path, ranks=1)
     assert said in capfd.readouterr().err
 
 

@@ -37,4 +37,4 @@ def test_memory_is_given_back_as_without_the_layer(recorded: Recorded, pinned: b
     """Memory is returned in each step, or never: the same condition holds without and with recording."""
     program = STEPS.format(pinned=pinned, condition=condition)
     subprocess.run([sys.executable, "-c", PREAMBLE + program], check=True)
-    recorded(program)
+    recorded(program, 1)

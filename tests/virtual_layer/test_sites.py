@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
@@ -184,22 +185,25 @@ def test_python_and_the_library_find_the_same_sites(
     for library in (str(compiled), "", str(compiled.with_name("none.so"))):
         monkeypatch.setenv(paths.LIBRARY, library)
         traces.append(
-            recorded("""
-            def meet(n=0):
-                return meet(n - 1) if n else comm.Barrier()
+            recorded(
+                """
+                def meet(n=0):
+                    return meet(n - 1) if n else comm.Barrier()
 
-            def twin(n=0):
-                return twin(n - 1) if n else comm.Barrier()
+                def twin(n=0):
+                    return twin(n - 1) if n else comm.Barrier()
 
-            def several():
-                for n in range(3):
-                    yield meet(n)
+                def several():
+                    for n in range(3):
+                        yield meet(n)
 
-            for step in range(4):
-                meet(step); twin(step); list(several())
-                sorted([2, 1], key=lambda each: meet() or each)
-                comm.allreduce(1)
-        """)
+                for step in range(4):
+                    meet(step); twin(step); list(several())
+                    sorted([2, 1], key=lambda each: meet() or each)
+                    comm.allreduce(1)
+                """,
+                1,
+            )
         )
     first, *others = ([trace.head.sites[number] for number in trace.ops.site] for trace in traces)
     assert len(set(first)) > 12
@@ -221,15 +225,23 @@ def compiled() -> Path:
         pytest.skip(str(error))
 
 
-@given(seed=st.integers(0, 2**32 - 1), many=st.integers(1, 400))
-@settings(max_examples=examples(20), deadline=None)
-def test_what_the_library_remembers_it_finds(seed: int, many: int, compiled: Path) -> None:
-    """On random paths through twenty functions with three call sites each, library and Python find the same numbers."""
+@pytest.fixture(scope="module")
+def twenty() -> list[Callable[..., int]]:
+    """Return twenty functions with three call sites each: they call the first of a list of ways, *call* at its end."""
     body = "def f{0}(way, call):\n    if not way: return call()\n" + "".join(
         f"    if way[0][1] == {i}: return way[0][0](way[1:], call)\n" for i in range(3)
     )
     names: dict[str, Callable[..., int]] = {}
     exec("\n".join(body.replace("{0}", str(i)) for i in range(20)), names)
+    return [names[f"f{i}"] for i in range(20)]
+
+
+@given(seed=st.integers(0, 2**32 - 1), many=st.integers(1, 400))
+@settings(max_examples=examples(20), deadline=None)
+def test_what_the_library_remembers_it_finds(
+    seed: int, many: int, compiled: Path, twenty: list[Callable[..., int]]
+) -> None:
+    """On random paths through twenty functions with three call sites each, library and Python find the same numbers."""
     random = Random(seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(paths.LIBRARY, str(compiled))
@@ -248,9 +260,14 @@ def test_what_the_library_remembers_it_finds(seed: int, many: int, compiled: Pat
         assert number == reference.add(frame)
         return number
 
-    for _ in range(many):
-        ways = [(names[f"f{random.randrange(20)}"], random.randrange(3)) for _ in range(random.randrange(6))]
-        names["f0"](ways, call)
+    def compare() -> None:
+        for _ in range(many):
+            ways = [(twenty[random.randrange(20)], random.randrange(3)) for _ in range(random.randrange(6))]
+            twenty[0](ways, call)
+
+    # In another thread, no path has the fifty functions that run a test.
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(compare).result()
 
 
 def test_a_frame_that_was_never_seen_is_told(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
