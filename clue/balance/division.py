@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from clue.balance.vector import check_vector
 from clue.errors import UsageError
 
 
@@ -16,8 +17,7 @@ def unit_load(total: float, vector: Sequence[float]) -> float:
         UsageError: If the vector is empty or has an entry that is not positive and finite, or the total is negative
             or not finite.
     """
-    if not vector or not all(0 < phi < math.inf for phi in vector):
-        raise UsageError(f"balance: relative performances must be one or more numbers > 0, got {list(vector)}")
+    check_vector(vector)
     if not 0 <= total < math.inf:
         raise UsageError(f"balance: total must be at least 0 and finite, got {total}")
     return total / math.fsum(vector)

@@ -33,6 +33,16 @@ def relative_performance(times: Sequence[float]) -> tuple[float, ...]:
     return tuple(slowest / time for time in times)
 
 
+def check_vector(vector: Sequence[float]) -> None:
+    """Check a relative performance vector.
+
+    Raises:
+        UsageError: If it is empty or has an entry that is not positive and finite.
+    """
+    if len(vector) == 0 or not all(0 < phi < math.inf for phi in vector):
+        raise UsageError(f"balance: relative performances must be one or more numbers > 0, got {list(vector)}")
+
+
 def vector_at(models: Sequence[TimeModel], n: float, p: int) -> tuple[float, ...]:
     """Return φ from the performance models of some processors, for a problem of size n on p processors."""
     return relative_performance([model(n, p) for model in models])
@@ -49,11 +59,12 @@ def remeasured(vector: Sequence[float], done: Sequence[float], seconds: Sequence
         seconds: Time that each took for it.
 
     Raises:
-        UsageError: If the three are not of one length.
+        UsageError: If the three are not of one length, or the vector has an entry that is not positive and finite.
     """
     if not len(vector) == len(done) == len(seconds):
         got = f"{len(vector)}, {len(done)} and {len(seconds)}"
         raise UsageError(f"balance: vector, done and seconds must have an entry for each processor, got {got}")
+    check_vector(vector)
     measured = [units > 0 and time > 0 for units, time in zip(done, seconds, strict=True)]
     if not any(measured):
         return tuple(vector)

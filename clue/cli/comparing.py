@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from clue.cli.effects import refuse
 from clue.cli.terminal import Report
 from clue.cli.traces import Traces
 from clue.config.model_errors import known_model_error
@@ -13,6 +14,7 @@ from clue.predict.executors import PROCESSES
 from clue.predict.measuring import SkeletonPredictor
 from clue.predict.modelling import ModelPredictor
 from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Scenario
 from clue.trace.computer import usable_processors
 from clue.uncertainty import ModelError, Sampling
 
@@ -32,6 +34,17 @@ def predictor_of(arguments: argparse.Namespace, tell: Report, executor: str = PR
         sampled=arguments.sampled,
     )
     return DispatchingPredictor([SkeletonPredictor(), ModelPredictor(load_any_model)], replays)
+
+
+def check_repeats(scenario: Scenario, arguments: argparse.Namespace) -> None:
+    """Refuse ``--repeats`` if all programs have models, as nothing is recorded.
+
+    Raises:
+        UsageError: If it was given.
+    """
+    programs = [each.application for workload in scenario.workloads for each in workload.components]
+    if all(program.modelled is not None for program in programs):
+        refuse(arguments, ["--repeats"], "with a script to record", "models only", scenario.name)
 
 
 def workers_of(arguments: argparse.Namespace) -> int:

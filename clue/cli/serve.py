@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from clue import __version__
-from clue.cli.comparing import predictor_of, sampling_of
+from clue.cli.comparing import check_repeats, predictor_of, sampling_of
 from clue.cli.effects import refuse
 from clue.cli.serve_arguments import PORT
 from clue.cli.terminal import Report, detail, progress, say
@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     name = changeable.scenario.name
     if not arguments.samples:
         refuse(arguments, ["--seed"], "with --samples", "none", name)
+    check_repeats(changeable.scenario, arguments)
     with listener(address, PORT if arguments.port is None else arguments.port) as at:
         with progress() as tell:
             live = _ranked(changeable, arguments, tell)

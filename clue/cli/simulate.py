@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clue.cli.comparing import noise_of, predictor_of, sampling_of, workers_of
+from clue.cli.comparing import check_repeats, noise_of, predictor_of, sampling_of, workers_of
 from clue.cli.effects import is_given, refuse
 from clue.cli.exports import check_files, write_ranking, write_result
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
@@ -89,6 +89,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace, read: Iterable[P
     executor = arguments.executor or PROCESSES
     if executor != PROCESSES:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)
+    check_repeats(scenario, arguments)
     check_files(arguments, chain(read, _files_of(scenario)))
     with progress() as tell:
         predictor = predictor_of(arguments, tell, executor)

@@ -7,6 +7,7 @@ from pathlib import Path as FilePath
 from clue.config.document import Document, format_value, from_python
 from clue.config.faults import did_you_mean
 from clue.config.machines import build_machine_apart, machine_from
+from clue.config.parts import with_comparison
 from clue.config.reading import Reading
 from clue.config.references import build_application, number_of_ranks, refer_to_machine
 from clue.config.run_schema import OrderForm, RunForm, SimulationForm
@@ -105,7 +106,7 @@ def variant(document: Document, name: str, full: bool) -> Document:
     overlay = top.get("full") if isinstance(top, dict) else None
     if full and not isinstance(overlay, dict):
         raise UsageError(f"{document.file or name}: full size must be described under 'full', got no such key")
-    return document.without("full").overlaid(document.at("full")) if full else document
+    return with_comparison(document.without("full"), document.at("full")) if full else document
 
 
 def _asked(document: Document, more: str | None) -> Document:

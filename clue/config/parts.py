@@ -5,11 +5,11 @@ Each part is a file. A reference to a part supplies the part's keys; keys beside
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
-from clue.config.document import Document, Origin, Path, format_value, from_python
+from clue.config.document import Document, Origin, Path, children, format_value, from_python
 from clue.config.faults import Faults, did_you_mean, validated
 from clue.config.part_schema import (
     PART_FORMS,
@@ -310,6 +310,40 @@ def with_block(laid: Document, block: Document) -> Document:
     Another part of the library replaces the keys that it supplies, even if it has no figure for them: those of the
     blocks before are of other hardware. Wrong references are reported by :func:`with_cost_parts`.
     """
+    return _without_replaced(laid, block).overlaid(block)
+
+
+def with_comparison(document: Document, overlay: Document) -> Document:
+    """Return a comparison with another one overlaid on it, their blocks of costs as by :func:`with_block`."""
+    for path in _paths_of_blocks(overlay.value):
+        laid, block = _found(document, path), _found(overlay, path)
+        if laid is not None and block is not None:
+            document = document.replaced(path, _without_replaced(laid, block))
+    return document.overlaid(overlay)
+
+
+def _paths_of_blocks(value: object) -> Iterator[Path]:
+    """Yield the paths at which a comparison may have blocks of costs."""
+    top = value if isinstance(value, dict) else {}
+    for name, _ in children(top.get("costs")):
+        yield "costs", name
+    for name, _ in children(top.get("options")):
+        yield "options", name, "cost"
+    yield "generate", "cost"
+
+
+def _found(document: Document, path: Path) -> Document | None:
+    """Return the part of a document under a path through mappings; ``None`` if there is none."""
+    value = document.value
+    for step in path:
+        if not isinstance(value, dict) or step not in value:
+            return None
+        value = value[step]
+    return document.at(*path)
+
+
+def _without_replaced(laid: Document, block: Document) -> Document:
+    """Return blocks of costs without the keys that parts of the library in another block replace."""
     below = laid.value.get("parts") if isinstance(laid.value, dict) else None
     above = block.value.get("parts") if isinstance(block.value, dict) else None
     known = below if isinstance(below, dict) else {}
@@ -321,7 +355,7 @@ def with_block(laid: Document, block: Document) -> Document:
         part = _referred(block, (*path, "part"), tuple(_COSTS), Faults()) if "part" in written else None
         if part is not None:
             laid = laid.replaced(path, _without_supplied(laid.at(*path), part.form.kind))
-    return laid.overlaid(block)
+    return laid
 
 
 def _without_supplied(written: Document, kind: str) -> Document:

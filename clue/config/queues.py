@@ -83,13 +83,13 @@ class QueueReader:
             return None
         ranks = dict.fromkeys([form.ranks], 1.0) if isinstance(form.ranks, int) else dict(form.ranks or {})
         for each in ranks:
-            if each not in workload.ranks:
+            if workload.ranks and each not in workload.ranks:
                 known = ", ".join(map(str, workload.ranks))
                 rule = f"must be numbers of ranks that {workload.name} has ({known}), got {each}"
                 self._fault((*path, "ranks"), rule)
         if queue.sharing == "copies":
             ranks = ranks or (dict.fromkeys(workload.ranks, 1.0) if len(workload.ranks) == 1 else {})
-            if not ranks:
+            if workload.ranks and not ranks:
                 self._fault((*path, "ranks"), "must be given if jobs run beside copies, got nothing")
             if workload.instances != 1:
                 rule = f"must be of 1 instance if jobs run beside copies, got {workload.instances or 'fill'}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path as FilePath
 from statistics import median
@@ -67,10 +67,13 @@ def load_runs(file: FilePath) -> tuple[Run, ...]:
     """
     reading = Reading(read_table(file, COLUMNS, _row), file.parent)
     form = reading.form(RunsForm)
-    runs = [run for i, row in enumerate(form.rows if form else ()) for run in _runs(reading, ("rows", i), row)]
+    rows = form.rows if form else []
+    if any(row.ranks is not None for row in rows):
+        _check_ranks(reading, rows)
+    runs = [run for i, row in enumerate(rows) for run in _runs(reading, ("rows", i), row)]
     if form is not None and not form.rows:
         reading.fault(("rows",), "must have rows, got none")
-    programs = sorted({row.program for row in form.rows if row.program} if form else ())
+    programs = sorted({row.program for row in rows if row.program})
     if len(programs) > 1:
         reading.fault(("rows",), f"must be of one program, got {', '.join(programs)}")
     reading.check()
@@ -89,6 +92,15 @@ def _row(cells: dict[str, str]) -> dict[str, Any]:
         with suppress(OverflowError):  # the form refuses it
             row["size"] = float(row["size"])
     return row
+
+
+def _check_ranks(reading: Reading, rows: Sequence[RowForm]) -> None:
+    """Check that no row lacks ranks that others have: it would count as a run of one process."""
+    for i, row in enumerate(rows):
+        several = AND in (row.processor or row.machine or "")  # which must have processors in any case
+        if row.ranks is None and row.processors is None and not several:
+            rule = "must be given if other runs have them, or processors in their place, got nothing"
+            reading.fault(("rows", i, "ranks"), rule)
 
 
 def _runs(reading: Reading, path: Path, row: RowForm) -> Iterator[Run]:

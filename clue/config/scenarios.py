@@ -227,7 +227,7 @@ def _checked(reading: Reading, path: Path, workload: Workload, measured: Measure
     if workload.instances != 1:
         got = workload.instances or "fill"
         reading.fault(path, f"must be a workload with 1 instance, as skeletons have, got {got}", of_key=True)
-    if measured.ranks not in workload.ranks:
+    if workload.ranks and measured.ranks not in workload.ranks:
         ranks = ", ".join(map(str, workload.ranks))
         reading.fault(path, f"must have a number of ranks that the workload allows ({ranks}), got {measured.ranks}")
         return measured
@@ -273,6 +273,7 @@ def _layouts(form: WorkloadForm) -> list[Layout]:
 
 
 def _ranks(reading: Reading, path: Path, form: WorkloadForm) -> tuple[int, ...]:
+    """Return the allowed numbers of ranks; none if they are missing, so that nothing is compared with them."""
     programs = _programs(path, form)
     own = sorted({each.extrapolate.ranks or 0 for each in programs.values() if each.extrapolate is not None} - {0})
     listed = own if form.ranks is None else form.ranks if isinstance(form.ranks, list) else [form.ranks]
@@ -282,6 +283,7 @@ def _ranks(reading: Reading, path: Path, form: WorkloadForm) -> tuple[int, ...]:
     if not listed:
         if any(program.script is None for program in programs.values()):
             reading.fault((*path, "ranks"), "must be given if there is only a trace, got nothing")
+            return ()
         return (1,)
     return tuple(dict.fromkeys(listed))
 
@@ -298,7 +300,7 @@ def _memory(reading: Reading, path: Path, form: WorkloadForm, ranks: tuple[int, 
     if not isinstance(form.memory, dict):
         return dict.fromkeys(ranks, form.memory)
     for number in form.memory:
-        if number not in ranks:
+        if ranks and number not in ranks:
             rule = f"must be a number of ranks that the workload allows ({', '.join(map(str, ranks))}), got {number}"
             reading.fault((*path, "memory", number), rule, of_key=True)
     return form.memory

@@ -17,7 +17,7 @@ from itertools import product
 from clue.errors import UsageError
 from clue.machine import Machine, Placement, memory_fault
 from clue.purchase.scenario import Layout, Workload
-from clue.units import format_number
+from clue.units import count_of, format_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,7 @@ def _split(workload: Workload, machine: Machine, ranks: int, needs: Sequence[flo
         most = min(most, workload.instances)
     if most == 0:
         each = f", with at most {layout.ranks_per_node} on a node" if layout.ranks_per_node is not None else ""
-        return Misfit(
-            ranks, f"{format_number(ranks)} ranks need as many processors, the machine has {machine.processors}{each}"
-        )
+        return Misfit(ranks, f"{_needed(ranks, layout)}, the machine has {machine.processors}{each}")
     places = _place(workload, machine, most * ranks, layout).nodes
 
     def fault(side_by_side: int) -> str:
@@ -120,6 +118,14 @@ def _split(workload: Workload, machine: Machine, ranks: int, needs: Sequence[flo
         idle=machine.processors - busy,
         layout=layout,
     )
+
+
+def _needed(ranks: int, layout: Layout) -> str:
+    """State how many processors some ranks need."""
+    if layout.ranks_per_processor == 1:
+        return f"{format_number(ranks)} ranks need as many processors"
+    needed = count_of(-(-ranks // layout.ranks_per_processor), "processor")
+    return f"{format_number(ranks)} ranks, {layout.ranks_per_processor} a processor, need {needed}"
 
 
 def beside_copies(split: Split, machine: Machine) -> Split:

@@ -84,6 +84,13 @@ def test_vectors_of_other_lengths_are_refused() -> None:
         remeasured([1, 2, 4], [6, 12], [3, 3])
 
 
+@pytest.mark.parametrize(("vector", "done"), [([1, 0], [1, 0]), ([0, 1], [1, 0]), ([1, -1], [0, 0])])
+def test_entries_of_a_vector_must_be_positive(vector: list[float], done: list[float]) -> None:
+    """A vector with a 0 is refused, whether that processor has worked or not."""
+    with pytest.raises(UsageError, match="balance: relative performances must be one or more numbers > 0, got"):
+        remeasured(vector, done, done)
+
+
 @pytest.mark.parametrize("times", [[], [1, 0], [-1], [float("inf")], [float("nan")]])
 def test_times_must_be_positive(times: list[float]) -> None:
     """An empty list of times, and times that are not positive and finite, are refused."""

@@ -129,6 +129,16 @@ def test_tables_of_queues_and_answers_sort(opened: Opened, pages: dict[str, str]
     check_column(opened, "steps", 5, ["-5", "+10"])
 
 
+def test_numbers_in_texts_sort_as_numbers(opened: Opened, tmp_path: Path) -> None:
+    """Option 9 precedes option 10."""
+    entries = tuple(entry(f"option {i}", place, 100.0 - place, 100.0) for place, i in ((1, 10), (2, 9), (3, 100)))
+    path = tmp_path / "names.html"
+    path.write_text(ranking_page(replace(with_costs(), entries=entries), scenario(), "clue", "clue 0.1"))
+    opened.page.goto(path.as_uri())
+    opened.page.locator("table[data-name=ranking] th", has_text="option").locator("button").click()
+    check_column(opened, "ranking", 2, ["option 9", "option 10", "option 100"])
+
+
 def test_charts_tell_what_their_marks_are(opened: Opened, pages: dict[str, str]) -> None:
     """A mark's text appears under the pointer or by arrow keys, and Escape hides it."""
     opened.page.goto(pages["ranking"])

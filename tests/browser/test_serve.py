@@ -122,6 +122,58 @@ def test_what_takes_longer_comes_after_the_ranking(opened: Opened, slow_address:
     assert opened.errors == []
 
 
+def test_what_cannot_be_computed_is_not_said_to_be_computed(opened: Opened, slow_address: str) -> None:
+    """If the rest fails, the page no longer says that it is being computed; the next change asks for it again."""
+    opened.page.goto(slow_address)
+    told: dict[str, object] = {"figures": {}, "others": ["price of fast must be stated"]}
+    opened.page.route("**/full", lambda route: route.fulfill(status=422, json=told))
+    price = opened.page.get_by_label("fast", exact=True)
+    for figure in ("1700 EUR", "1650 EUR"):  # the second answer announces the same parts
+        price.fill(figure)
+        price.press("Tab")
+        opened.page.wait_for_function(
+            "figure => document.querySelector('[data-piece=changed]')?.textContent.includes(figure)", arg=figure
+        )
+        until(opened, "The rest cannot be computed.")
+        assert opened.page.locator("section[data-piece=awaited]").count() == 0
+        assert "price of fast must be stated" in opened.page.inner_text("#faults")
+    opened.page.unroute("**/full")
+    price.fill("1600 EUR")
+    price.press("Tab")
+    until(opened, "all of it in")
+    assert opened.page.locator("section[data-piece=steps]").count() == 1
+
+
+def test_a_bad_figure_ends_what_is_computed_for_the_last_good_one(opened: Opened, slow_address: str) -> None:
+    """The answer that was awaited is no longer shown, so the page does not say that it is being computed."""
+    opened.page.goto(slow_address)
+    opened.page.route("**/full", lambda _route: None)  # never answered
+    price = opened.page.get_by_label("fast", exact=True)
+    price.fill("1700 EUR")
+    price.press("Tab")
+    until(opened, "What takes longer is being computed.")
+    price.fill("cheap")
+    price.press("Tab")
+    until(opened, "the last one without errors")
+    assert opened.page.locator("section[data-piece=awaited]").count() == 0
+
+
+def test_a_table_stays_sorted_by_its_heading(opened: Opened, slow_address: str) -> None:
+    """The quick answer lacks the two columns of samples before the makespan, by which the table is sorted."""
+    opened.page.goto(slow_address)
+    head = opened.page.locator("table[data-name=ranking] th", has_text="makespan")
+    head.locator("button").click(click_count=2)
+    assert names(opened) == ["slow", "fast"]
+    opened.page.route("**/full", lambda _route: None)
+    price = opened.page.get_by_label("fast", exact=True)
+    price.fill("1700 EUR")
+    price.press("Tab")
+    until(opened, "What takes longer is being computed.")
+    assert opened.page.locator("table[data-name=ranking] th").count() == 6
+    assert head.get_attribute("aria-sort") == "descending"
+    assert names(opened) == ["slow", "fast"]
+
+
 def test_what_a_cut_table_does_not_show_is_not_new(opened: Opened, address: str) -> None:
     """If the file's ranking has more options than its table shows, an option that moves into the table has no mark."""
 

@@ -10,7 +10,7 @@ from clue.config.run_tables import load_runs
 from clue.errors import ConfigError
 from clue.models import Composition, Footprint, Method, Run, Term, Use, fit_cluster
 from clue.models.model import Model
-from clue.report.model.document import model_yaml
+from clue.report.model.document import model_document, model_yaml
 
 SIZES = (400.0, 800.0, 1600.0, 3200.0, 6400.0)
 
@@ -113,6 +113,12 @@ def test_several_runs_in_a_cell_have_the_parts_of_their_row(tmp_path: Path) -> N
             '2:11: processors must be 2 whole numbers above 0, joined by +, got "3"',
             '2:13: processes must be 2 whole numbers above 0, joined by +, got "2+0"',
         ]),
+        ("size,measured,ranks,processors\n100,2,4,\n100,2,,\n100,2,,3\n", [
+            "3:7: ranks must be given if other runs have them, or processors in their place, got nothing"
+        ]),
+        ("size,measured,ranks,processor\n100,2,4,a\n100,2,,a+b\n", [
+            "3:1: processors must be given for each of 2 kinds, got nothing"
+        ]),
         ("size,measured,processor\n100,2,a+b\n", ["2:1: processors must be given for each of 2 kinds, got nothing"]),
         ("size,measured,program\n100,2,hpl\n100,2,cg\n", ["1:1: file must be of one program, got cg, hpl"]),
         ("size,measured,processor,processors,processes\n100,2,a+a,1+2,3+1\n", [
@@ -161,6 +167,14 @@ def broken(tmp_path: Path, old: str, new: str) -> list[str]:
 def test_bad_models(tmp_path: Path, old: str, new: str, fault: str) -> None:
     """Another version, invalid terms, tables of the wrong shape and unknown names are faults."""
     assert any(fault in each for each in broken(tmp_path, old, new))
+
+
+def test_the_document_has_the_memory_that_the_text_tells() -> None:
+    """A model with bins by memory has its footprint in the document; one without has null."""
+    assert model_document(a_model(plain=False))["footprint"] == {"bytes": 8.0, "term": "n^2/P"}
+    runs = tuple(Run(n, {"any": Use(1)}, n**3) for n in SIZES)
+    without = Model("cubic", "nt", True, "", "", runs, fit_cluster(runs, Method("nt", plain=True)))
+    assert model_document(without)["footprint"] is None
 
 
 def test_what_is_unknown_is_null(tmp_path: Path) -> None:

@@ -407,6 +407,28 @@ def test_a_part_overlaid_on_a_block_replaces_what_it_supplies(parts: Path) -> No
     assert (switch.idle, switch.busy, switch.rack_units, switch.price) == (80.0, 80.0, 2.0, 150.0)
 
 
+def test_a_part_of_the_full_size_replaces_what_it_supplies(parts: Path) -> None:
+    """A switch and a processor in ``full`` replace figures of a named block, and of an option's own block."""
+    text = _costed(parts, "per_node: 2, power: {idle: 30 W, busy: 560 W}, rack_units: 3")
+    own = "{parts: {spare: {count: 1, power: 250 W, rack_units: 1}}}"
+    text = changed(text, "cost: rented}", f"cost: {own}}}")
+    full = """\
+full:
+  costs: {power: {parts: {node: {part: nine.yaml}, switch: {part: hub.yaml}}}}
+  options: {B: {cost: {parts: {spare: {part: hub.yaml}}}}}
+"""
+    one, other = load(parts, text + full, full=True).options
+    assert one.costs is not None and other.costs is not None
+    node, switch = one.costs.parts[:2]
+    assert (node.number, node.idle, node.busy, node.rack_units) == (Number(Per.NODE, 2), 30.0, 100.0, 3.0)
+    assert switch.number == Number(Per.PORTS, 4, "host")
+    assert (switch.idle, switch.busy, switch.rack_units, switch.price) == (80.0, 80.0, 2.0, 150.0)
+    (spare,) = other.costs.parts
+    assert (spare.number, spare.busy, spare.rack_units) == (Number(Per.OPTION, 1), 80.0, 2.0)
+    reduced = load(parts, text + full).options[0].costs
+    assert reduced is not None and (reduced.parts[0].busy, reduced.parts[1].busy) == (560.0, 250.0)
+
+
 def test_power_of_other_hardware_does_not_stand_for_that_of_a_part(parts: Path) -> None:
     """A part without published power, overlaid on a block, must have a power of its own."""
     (parts / "bare.yaml").write_text(changed(PART, "power: 100 W\n", ""))

@@ -281,6 +281,18 @@ def test_a_fault_has_place_path_rule_and_value(tmp_path: Path, old: str, new: st
     assert any(line.startswith(fault) for line in found), found
 
 
+def test_missing_ranks_are_the_only_fault(tmp_path: Path) -> None:
+    """Where the numbers of ranks are missing, those of memory and jobs are compared with none."""
+    text = changed(
+        SCENARIO,
+        "program: {script: prog.py}\n    ranks: [2]",
+        "program: {trace: '{ranks}.clue'}\n    memory: {4: 8 MB}",
+    )
+    for jobs in ("{per_month: 1, ranks: 4}", "{per_month: 1}"):
+        (fault,) = faults_in(tmp_path, f"jobs: {{large: {jobs}}}\nqueue: {{sharing: copies}}\n{text}")
+        assert fault.endswith("workloads.large.ranks must be given if there is only a trace, got nothing")
+
+
 def test_faults_of_a_machine_are_reported_with_those_of_the_comparison(tmp_path: Path) -> None:
     """Faults of both files are reported at once, each with its own file."""
     folder(tmp_path)

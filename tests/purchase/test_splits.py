@@ -89,6 +89,12 @@ def test_too_many_ranks_for_so_few_on_a_node_are_told() -> None:
     assert found == Misfit(8, "8 ranks need as many processors, the machine has 8, with at most 3 on a node")
 
 
+def test_ranks_that_share_processors_need_fewer() -> None:
+    """At two ranks on each processor, nine ranks need five processors; two dual nodes have four."""
+    (found,) = allowed_splits(workload(ranks=(9,), layouts=(Layout(ranks_per_processor=2),)), DUALS, [[0.0] * 9])
+    assert found == Misfit(9, "9 ranks, 2 a processor, need 5 processors, the machine has 4")
+
+
 def test_an_order_that_nobody_knows_is_refused() -> None:
     """An unknown order is refused."""
     with pytest.raises(UsageError, match="placement must be block or cyclic in a comparison, got random"):

@@ -96,6 +96,14 @@ def test_infinite_figures_sort_as_none() -> None:
     assert [row[0].value for row in shown.rows] == [None, 2.0]
 
 
+def test_intervals_sort_by_their_lower_ends() -> None:
+    """Texts of intervals have no order, as their ends have different units and lengths."""
+    shown = content_of(sampled(), scenario(), "clue", "clue 0.1").section("ranking")
+    assert isinstance(shown, Sheet)
+    column = [name for name, _ in shown.columns].index("score, 80 % interval")
+    assert [(row[1].text, row[column].value) for row in shown.rows] == [("Cheap", 80.0), ("Fine", 80.0)]
+
+
 def with_costs() -> Ranking:
     """Return a ranking whose options state their costs over two years: one is bought, one rented."""
     bought = OptionCost(

@@ -19,7 +19,7 @@ _LISTS = ("models", "runs")
 
 
 def model_document(model: Model) -> Document:
-    """Describe a model: its form, all terms with their coefficients, its errors, and where it holds."""
+    """Describe a model: its form, all terms with their coefficients, its errors, its memory, and where it holds."""
     errors = model.errors()
     return {
         **fields(model, "name", "form", "plain", "source", "made"),
@@ -38,6 +38,7 @@ def model_document(model: Model) -> Document:
         "error": {name: _finite(value) for name, value in fields(errors, "mean", "largest", "leave_one_out").items()},
         "domain": {name: list(span) for name, span in model.cluster.domain.items()},
         "models": [_bin(kind, each) for kind, each in model.cluster.bins()],
+        "footprint": _footprint(model),
         "adjustment": _adjustment(model),
         "runs": len(model.runs),
     }
@@ -118,11 +119,10 @@ def _finite(value: object) -> object:
 
 def model_yaml(model: Model) -> str:
     """Return the file of a model, which the configuration reads: YAML, with a line for each entry."""
-    footprint = model.cluster.footprint
     document: dict[str, object] = {
         "model": 1,
         **fields(model, "name", "form", "plain", "source", "made"),
-        "footprint": footprint and {"bytes": footprint.coefficient, "term": str(footprint.term)},
+        "footprint": _footprint(model),
         "adjustment": _adjustment(model),
         "models": [_bin(kind, each) for kind, each in model.cluster.bins()],
         "runs": [_run(each) for each in model.runs],
@@ -162,6 +162,11 @@ def _time(time: FittedTime) -> Document:
         "points": time.statistics.points,
         "outliers": [dict(each) for each in time.statistics.outliers],
     }
+
+
+def _footprint(model: Model) -> Document | None:
+    footprint = model.cluster.footprint
+    return None if footprint is None else {"bytes": footprint.coefficient, "term": str(footprint.term)}
 
 
 def _adjustment(model: Model) -> Document | None:

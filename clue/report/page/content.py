@@ -183,7 +183,8 @@ def _option(entry: Entry, ranking: Ranking, workloads: Sequence[str]) -> Iterato
     yield Cell(format_score(entry.score, ranking.unit), entry.score)
     if ranking.sampling is not None:
         ends = () if entry.spread is None else (entry.spread.low, entry.spread.high)
-        yield Cell(" to ".join(format_score(end, ranking.unit) for end in ends) or NONE)
+        low = None if entry.spread is None else entry.spread.low
+        yield Cell(" to ".join(format_score(end, ranking.unit) for end in ends) or NONE, low)
         yield Cell(NONE if entry.best is None else f"{entry.best:.0%}", entry.best)
     outcomes: dict[str, WorkloadOutcome] = {each.workload: each for each in entry.workloads}
     for name in workloads:

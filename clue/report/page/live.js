@@ -44,6 +44,11 @@ const changesNow = () => {
   return changes;
 };
 let known = {};  // by piece of the page, the digest of its content
+const giveUp = (said) => {  // nothing more is being computed
+  document.querySelector("[data-piece=awaited]")?.remove();
+  delete known.awaited;
+  state.textContent = said;
+};
 const put = (pieces) => {
   const page = document.querySelector("#ranking-page");
   const before = new Map([...page.children].map((each) => [each.dataset.piece, each]));
@@ -91,10 +96,7 @@ const rank = async () => {
   let answer = await ask("ranking", changes);
   if (mine !== turn) return;  // another figure has changed meanwhile
   showFaults(answer.figures ?? {}, answer.others ?? []);
-  if (answer.pieces === undefined) {
-    state.textContent = "The ranking below is the last one without errors.";
-    return;
-  }
+  if (answer.pieces === undefined) { giveUp("The ranking below is the last one without errors."); return; }
   put(answer.pieces);
   const number = Object.keys(changes).length;
   const what = number ? `${number} changed figure${number > 1 ? "s" : ""}` : "The figures are those of the file";
@@ -111,7 +113,7 @@ const rank = async () => {
   } while (answer.superseded && mine === turn);
   if (mine !== turn) return;
   showFaults(answer.figures ?? {}, answer.others ?? []);
-  if (answer.pieces === undefined) { state.textContent = `${said}. The rest cannot be computed.`; return; }
+  if (answer.pieces === undefined) { giveUp(`${said}. The rest cannot be computed.`); return; }
   put(answer.pieces);
   state.textContent = `${said}; all of it in ${answer.milliseconds.toFixed(0)} ms.`;
 };

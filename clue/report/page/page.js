@@ -1,12 +1,13 @@
 "use strict";
 // Tables can be sorted by column, and charts describe their marks; all by pointer and by keyboard.
 const worth = (cell) => cell.dataset.value === undefined ? null : Number(cell.dataset.value);
+const byText = (one, other) => one.textContent.localeCompare(other.textContent, undefined, { numeric: true });
 const compare = (one, other, sign) => {
   const [a, b] = [worth(one), worth(other)];
-  if (a === null && b === null) return sign * one.textContent.localeCompare(other.textContent);
+  if (a === null && b === null) return sign * byText(one, other);
   return a === null ? 1 : b === null ? -1 : sign * (a - b);  // missing figures come last
 };
-const sorted = new Map();  // by table: its column, and whether in descending order
+const sorted = new Map();  // by table: the heading of its column, and whether in descending order
 const sort = (table, column, down) => {
   const heads = table.tHead.rows[0].cells;
   for (const each of heads) each.removeAttribute("aria-sort");
@@ -14,12 +15,13 @@ const sort = (table, column, down) => {
   const body = table.tBodies[0];
   const rows = [...body.rows].sort((one, other) => compare(one.cells[column], other.cells[column], down ? -1 : 1));
   body.append(...rows);
-  sorted.set(table.dataset.name, [column, down]);
+  sorted.set(table.dataset.name, [heads[column].textContent, down]);
 };
 const sortAgain = () => {
   for (const table of document.querySelectorAll("table")) {
-    const known = sorted.get(table.dataset.name);
-    if (known && known[0] < table.tHead.rows[0].cells.length) sort(table, ...known);
+    const [heading, down] = sorted.get(table.dataset.name) ?? [];
+    const column = [...table.tHead.rows[0].cells].findIndex((each) => each.textContent === heading);
+    if (column >= 0) sort(table, column, down);
   }
 };
 document.addEventListener("click", ({ target }) => {
