@@ -45,10 +45,10 @@ class Calibration:
 
 def calibrate_within(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
     """Calibrate the link within a node, where simultaneous pairs share memory but no ports."""
-    alone = calibrate_link(replace(measurement, shared=()), eager_limit, within=True)
-    bandwidth, said = copy_bandwidth(measurement, alone.fitted.link)
-    fitted = replace(alone.fitted, copy_bandwidth=bandwidth, assumptions=(*alone.fitted.assumptions, *said))
-    return replace(alone, measurement=measurement, fitted=fitted)
+    alone = fit_link(replace(measurement, shared=()), eager_limit, within=True)
+    bandwidth, said = copy_bandwidth(measurement, alone.link)
+    fitted = replace(alone, copy_bandwidth=bandwidth, assumptions=(*alone.assumptions, *said))
+    return _compared(measurement, fitted, within=True)
 
 
 def with_copies(
@@ -89,9 +89,13 @@ def with_copies(
     return replace(measurement, shared=together, notes=(*measurement.notes, *pairs.notes))
 
 
-def calibrate_link(measurement: Measurement, eager_limit: float | None = None, *, within: bool = False) -> Calibration:
-    """Fit a link to a measurement and simulate the measurement on it; takes the arguments of ``fit_link``."""
-    fitted = fit_link(measurement, eager_limit, within=within)
+def calibrate_link(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
+    """Fit a link between nodes to a measurement and simulate the measurement on it."""
+    return _compared(measurement, fit_link(measurement, eager_limit))
+
+
+def _compared(measurement: Measurement, fitted: FittedLink, *, within: bool = False) -> Calibration:
+    """Simulate a measurement on the fitted link, whose noise follows from the comparison."""
     found = residuals(measurement, fitted, within=within)
     deviation = _deviation(measurement, found)
     link = replace(fitted.link, noise=LinkNoise(deviation, deviation))
