@@ -121,6 +121,7 @@ def measure_link(
     seconds: float = TIME,
     confidence: float = CONFIDENCE,
     precision: float = PRECISION,
+    apart: str = "",
     report: Reporter = silent,
 ) -> Measurement:
     """Measure the link between two ranks.
@@ -132,13 +133,16 @@ def measure_link(
         seconds: Longest duration of the measurement.
         confidence: Confidence of the intervals of medians.
         precision: Requested half width of an interval, relative to the median.
+        apart: What needs a link between two computers, in words: ranks on one are refused before anything is measured.
         report: Called with the progress.
 
     Raises:
         UsageError: If the launcher cannot be run.
         ClueError: If the measurement fails.
     """
-    settings = {"sizes": list(sizes), "time": seconds, "confidence": confidence, "precision": precision}
+    settings = {
+        "sizes": list(sizes), "time": seconds, "confidence": confidence, "precision": precision, "apart": apart,
+    }  # fmt: skip
     result = run_program(launcher(mpiexec, 2, hosts), "measure_link", settings, seconds, report)
     return replace(_measurement(result, precision), confidence=confidence)
 
@@ -158,7 +162,7 @@ def _measurement(result: dict[str, Any], precision: float) -> Measurement:
     hosts = tuple(result["hosts"])
     return Measurement(
         rows,
-        receive=Estimate(*result["receive"]),
+        receive=None if result["receive"] is None else Estimate(*result["receive"]),
         eager=_eager(result),
         acknowledged_from=result["waits"] if result["taken"] is not None else None,
         in_calls=result["in_calls"],
