@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import platform
 import re
 import subprocess
@@ -40,7 +41,7 @@ def processor() -> str:
     model = re.findall(r"model name\s*: (.*)", info)
     megahertz = re.findall(r"cpu MHz\s*: ([\d.]+)", info)
     speed = f" at {float(megahertz[0]) / 1e3:.1f} GHz" if megahertz else ""
-    return f"{model[0] if model else platform.machine()}{speed} ({len(model)} cores)"
+    return f"{model[0] if model else platform.machine()}{speed} ({os.cpu_count()} cores)"
 
 
 def revision() -> str:

@@ -55,7 +55,8 @@ def read(table: Path, column: str) -> list[Known]:
 
 def _case(row: dict[str, str], column: str) -> Known:
     predicted = float(row[column])
-    share = min(max(1 - float(row.get(f"{column}_computation", row["computation"])) / predicted, 0.0), 1.0)
+    own = f"{column}_computation"
+    share = min(max(1 - float(row[own if own in row else "computation"]) / predicted, 0.0), 1.0)
     error = math.log(float(row["measured"]) / predicted)
     return Known(row["program"], error, Character(share, float(row["message"])))
 

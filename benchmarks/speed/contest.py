@@ -200,18 +200,19 @@ class Contest:
         ]
         folder = self._prepare(workload, [simulator for simulator, _ in contestants])
         replays: dict[tuple[Simulator, NetworkSetting], list[ReplayTime]] = {each: [] for each in contestants}
-        began = perf_counter()
+        left, began = list(contestants), perf_counter()
         for turn in range(self._repeats):
             if turn and perf_counter() - began > self._patience:
                 break
-            for simulator, setting in list(replays):
+            for simulator, setting in tuple(left):
                 try:
                     replays[simulator, setting].append(simulator.replay(workload, folder, setting))
                 except FailedRunError as error:
                     self._tell(f"  {setting.name:32} {simulator.name:16} failed: {error}")
-                    del replays[simulator, setting]
+                    left.remove((simulator, setting))
         for (simulator, setting), mine in replays.items():
-            yield self._measurement(workload, setting, simulator, mine)
+            if mine:
+                yield self._measurement(workload, setting, simulator, mine)
 
     def _simulators(self, case: NetworkCase) -> list[Simulator]:
         return [Clue("reference", "clue, reference"), self._clue] if case.reference else [self._clue, *self._peers]

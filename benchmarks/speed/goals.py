@@ -143,7 +143,8 @@ def sweep_goal(folder: Path, messages: int) -> Goal:
         f"{goal.measured} ({workload.messages} messages in {got['seconds']:.2f} s; {got['exact']} of {SWEPT} exact; "
         f"{got['equal']} of {got['checked']} replayed alone are equal)"
     )
-    return Goal(goal.figure, goal.wanted, said, bool(goal.reached) and got["exact"] == SWEPT)
+    right = got["exact"] == SWEPT and got["equal"] == got["checked"]
+    return Goal(goal.figure, goal.wanted, said, bool(goal.reached) and right)
 
 
 def large_goal(folder: Path, ops: int, engine: str) -> Goal:

@@ -230,7 +230,7 @@ def page(figures: dict[str, object], agreed: Callable[[], Iterator[bool]]) -> It
     for what, seconds in {"reading the file and putting machines together": figures["reading"], **stages}.items():
         yield f"| – {what} | {seconds:.1f} s |"
     assert isinstance(figures["memory"], int)
-    yield f"| memory | {figures['memory'] / 2**20:,.0f} MiB |"
+    yield f"| memory of the main process, without the two that simulate | {figures['memory'] / 2**20:,.0f} MiB |"
     every = list(agreed())
     yield f"| random subsets of {SUBSET} that agree with all simulated | {sum(every)} of {len(every)} |"
 

@@ -38,8 +38,8 @@ class RankFigures:
         mpi_wall: Time in MPI calls, seconds.
         mpi_cpu: CPU time in them, seconds.
         delayed: Part of that time in which the rank was runnable, but this computer had no free core, seconds.
-        began: Start of the period that the figures cover: of the section between the first two barriers or, if the
-            whole run is covered, the end of MPI's initialisation; seconds of a clock that all ranks share.
+        began: Start of the period that the figures cover: the first barrier or, if the whole run is covered, the
+            end of MPI's initialisation; seconds of a clock that all ranks share.
         ended: End of that period: of the section, of the code of a program run by :data:`PROGRAM`, or of the
             computation before MPI's finalisation.
         speed: Mean speed of its core while it ran, relative to the core's best, apart from interrupts and switches
@@ -126,8 +126,9 @@ def run(
         environment: Variables in addition to those of this process.
         timeout: Time after which it is ended, seconds.
         rehearsed: Whether the program was written to be measured: its figures cover the section between its first two
-            barriers, and it keeps freed memory. Otherwise they cover the whole run, from MPI's initialisation to its
-            finalisation, and memory is managed as the system does by default.
+            barriers (with a single one, what follows it; without any, the whole run), and it keeps freed memory.
+            Otherwise they cover the whole run, from MPI's initialisation to its finalisation, and memory is managed as
+            the system does by default.
 
     Raises:
         RecordError: If the command fails or takes too long.

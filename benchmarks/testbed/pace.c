@@ -25,7 +25,8 @@
    CLUE_TESTBED_PROCESSORS number of processors of the host (default 1)
    CLUE_TESTBED_WHOLE   1: measure from MPI's start to its end, or to the end of a program run by program.py, with or without barriers
    CLUE_TESTBED_FIGURES folder into which each rank writes its measurements, as JSON, when it ends: from between its first two
-                        barriers, or of the whole run if there are fewer; its ranks begin together */
+                        barriers; from the first to the end if there is only one, of the whole run if there is none;
+                        its ranks begin together */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

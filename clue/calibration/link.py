@@ -110,7 +110,7 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None, *, with
         acknowledged_from=measurement.acknowledged_from, bucket=_bucket(measurement.rows, parts, send, travel, busy),
     )  # fmt: skip
     about_shared = (*about_busy, *_about_pairs(measurement), *_about_directions(measurement))
-    about_curve = (*_about_ends(parts), *_about_outliers(parts), *_about_zeros(measurement))
+    about_curve = (*_about_ends(parts, (send, travel)), *_about_outliers(parts), *_about_zeros(measurement))
     said = (*about_send, *about_receive, *about_limit, *about_shared, *about_curve)
     return FittedLink(link, said, Progress.CALLS if measurement.in_calls else Progress.ASYNCHRONOUS)
 
@@ -472,8 +472,8 @@ def _scaled(estimate: Estimate, by: float) -> Estimate:
     return Estimate(estimate.value * by, estimate.low * by, estimate.high * by, estimate.repetitions)
 
 
-def _about_ends(parts: _Parts) -> tuple[str, ...]:
-    """Report the assumptions about messages smaller or larger than the measured ones."""
+def _about_ends(parts: _Parts, curves: Sequence[Curve]) -> tuple[str, ...]:
+    """Report the assumptions about messages smaller or larger than the measured ones, given the fitted curves."""
     said = []
     least, most = parts.sizes[0], parts.sizes[-1]
     if least >= _SMALL:
@@ -484,9 +484,14 @@ def _about_ends(parts: _Parts) -> tuple[str, ...]:
             "up to 1 MiB if the program sends larger ones"
         )
     beyond = most if parts.limit is None else parts.limit
-    alone = most > beyond and np.count_nonzero(parts.sizes > beyond) == 1
-    if alone or parts.one_way[-1] < parts.one_way[-2]:
-        why = "is the only size beyond the eager limit" if alone else "takes less time than the size before"
+    why = ""
+    if most > beyond and np.count_nonzero(parts.sizes > beyond) == 1:
+        why = "is the only size beyond the eager limit"
+    elif parts.one_way[-1] < parts.one_way[-2]:
+        why = "takes less time than the size before"
+    elif most < APART * parts.sizes[-2] and any(curve.sizes[-1] > most for curve in curves):  # see fit_points
+        why = "is close to the size before, so the difference of their times is mostly noise"
+    if why:
         said.append(
             f"{format_size(most)} {why}: beyond it, the slope of the whole range from {format_size(least)} on is used"
         )

@@ -113,11 +113,15 @@ def rewritten(machine: Machine, contention: Sequence[str], **changes: object) ->
         )
     (node,) = types.values()
     network = machine.network
+    # The reader takes the link between nodes if none within a node is stated, and notes it if that can matter.
+    within_stated = network.within_node != network.between_nodes or (
+        node.processors > 1 and NO_WITHIN_NODE not in machine.notes
+    )
     file = MachineFile(
         name=machine.name,
         network=CalibratedNetwork(
             network.between_nodes,
-            network.within_node if network.within_node != network.between_nodes else None,
+            network.within_node if within_stated else None,
             network.across_domains,
             tuple(contention),
             network.progress,

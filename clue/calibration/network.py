@@ -45,10 +45,10 @@ class Calibration:
 
 def calibrate_within(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
     """Calibrate the link within a node, where simultaneous pairs share memory but no ports."""
-    alone = calibrate_link(replace(measurement, shared=()), eager_limit, within=True)
-    bandwidth, said = copy_bandwidth(measurement, alone.fitted.link)
-    fitted = replace(alone.fitted, copy_bandwidth=bandwidth, assumptions=(*alone.fitted.assumptions, *said))
-    return replace(alone, measurement=measurement, fitted=fitted)
+    alone = fit_link(replace(measurement, shared=()), eager_limit, within=True)
+    bandwidth, said = copy_bandwidth(measurement, alone.link)
+    fitted = replace(alone, copy_bandwidth=bandwidth, assumptions=(*alone.assumptions, *said))
+    return _compared(measurement, fitted, within=True)
 
 
 def with_copies(
@@ -89,9 +89,13 @@ def with_copies(
     return replace(measurement, shared=together, notes=(*measurement.notes, *pairs.notes))
 
 
-def calibrate_link(measurement: Measurement, eager_limit: float | None = None, *, within: bool = False) -> Calibration:
-    """Fit a link to a measurement and simulate the measurement on it; takes the arguments of ``fit_link``."""
-    fitted = fit_link(measurement, eager_limit, within=within)
+def calibrate_link(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
+    """Fit a link between nodes to a measurement and simulate the measurement on it."""
+    return _compared(measurement, fit_link(measurement, eager_limit))
+
+
+def _compared(measurement: Measurement, fitted: FittedLink, *, within: bool = False) -> Calibration:
+    """Simulate a measurement on the fitted link, whose noise follows from the comparison."""
     found = residuals(measurement, fitted, within=within)
     deviation = _deviation(measurement, found)
     link = replace(fitted.link, noise=LinkNoise(deviation, deviation))
@@ -117,6 +121,7 @@ def measure_link(
     seconds: float = TIME,
     confidence: float = CONFIDENCE,
     precision: float = PRECISION,
+    apart: str = "",
     report: Reporter = silent,
 ) -> Measurement:
     """Measure the link between two ranks.
@@ -128,13 +133,16 @@ def measure_link(
         seconds: Longest duration of the measurement.
         confidence: Confidence of the intervals of medians.
         precision: Requested half width of an interval, relative to the median.
+        apart: What needs a link between two computers, in words: ranks on one are refused before anything is measured.
         report: Called with the progress.
 
     Raises:
         UsageError: If the launcher cannot be run.
         ClueError: If the measurement fails.
     """
-    settings = {"sizes": list(sizes), "time": seconds, "confidence": confidence, "precision": precision}
+    settings = {
+        "sizes": list(sizes), "time": seconds, "confidence": confidence, "precision": precision, "apart": apart,
+    }  # fmt: skip
     result = run_program(launcher(mpiexec, 2, hosts), "measure_link", settings, seconds, report)
     return replace(_measurement(result, precision), confidence=confidence)
 
@@ -154,7 +162,7 @@ def _measurement(result: dict[str, Any], precision: float) -> Measurement:
     hosts = tuple(result["hosts"])
     return Measurement(
         rows,
-        receive=Estimate(*result["receive"]),
+        receive=None if result["receive"] is None else Estimate(*result["receive"]),
         eager=_eager(result),
         acknowledged_from=result["waits"] if result["taken"] is not None else None,
         in_calls=result["in_calls"],

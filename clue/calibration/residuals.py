@@ -52,8 +52,11 @@ class Residuals:
 
 
 def residuals(measurement: Measurement, fitted: FittedLink, *, within: bool = False) -> Residuals:
-    """Simulate the measurement on two nodes with the fitted link between them, or on one with the link within it."""
-    machine = (one_node if within else pair)(fitted.link, fitted.progress)
+    """Simulate the measurement on two nodes with the fitted link between them, or on one with the link within it.
+
+    The memory of the one node copies messages at the fitted ``copy_bandwidth``, which a single message may exceed.
+    """
+    machine = one_node(fitted) if within else pair(fitted.link, fitted.progress)
     one_way = [(row.size, row.one_way.value) for row in measurement.rows if row.one_way and row.one_way.value > 0]
     gaps = [(row, row.gap.value) for row in measurement.rows if row.gap and row.gap.value > 0]
     return Residuals(
@@ -69,9 +72,10 @@ def pair(link: Link, progress: Progress = Progress.ASYNCHRONOUS) -> Machine:
     return Machine("pair", (node, node), network)
 
 
-def one_node(link: Link, progress: Progress = Progress.ASYNCHRONOUS) -> Machine:
-    """Return a node of two processors with a link within it."""
-    return Machine("node", (NodeType("node", processors=2),), Network(link, link, progress=progress))
+def one_node(fitted: FittedLink) -> Machine:
+    """Return a node of two processors with a link within it, and its copy bandwidth."""
+    node = NodeType("node", processors=2, copy_bandwidth=fitted.copy_bandwidth)
+    return Machine("node", (node,), Network(fitted.link, fitted.link, progress=fitted.progress))
 
 
 def simulated_one_way(machine: Machine, size: int) -> float:

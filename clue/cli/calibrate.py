@@ -111,7 +111,7 @@ def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | N
     hosts = _hosts(arguments)
     if len(hosts) > 2:
         raise UsageError(f"--hosts must name two computers, or one to measure within it, got {len(hosts)}")
-    first = _measured(arguments, hosts, tell)
+    first = _measured(arguments, hosts, tell, _only_between_nodes(arguments))
     if first.same_host:
         return None, calibrate_within(_with_copies(arguments, first, hosts, tell), limit)
     if not hosts:
@@ -128,7 +128,14 @@ def _with_copies(arguments: argparse.Namespace, found: Measurement, hosts: list[
     )
 
 
-def _measured(arguments: argparse.Namespace, hosts: list[str], tell: Report) -> Measurement:
+def _only_between_nodes(arguments: argparse.Namespace) -> str:
+    """Return the option that is refused if only a link within a node can be measured, as typed; empty if none is."""
+    if (arguments.nodes or 1) > 1:
+        return f"--nodes {arguments.nodes}"
+    return "--processors 1" if arguments.processors == 1 else ""
+
+
+def _measured(arguments: argparse.Namespace, hosts: list[str], tell: Report, apart: str = "") -> Measurement:
     largest = _size(arguments.largest, "--largest")
     return measure_link(
         _mpiexec(arguments),
@@ -137,6 +144,7 @@ def _measured(arguments: argparse.Namespace, hosts: list[str], tell: Report) -> 
         seconds=arguments.time,
         confidence=arguments.confidence,
         precision=arguments.precision,
+        apart=apart,
         report=tell,
     )
 

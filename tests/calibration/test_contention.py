@@ -169,6 +169,17 @@ def test_a_missing_link_within_a_node_is_noted_by_the_reader_alone() -> None:
     assert load_machine(written).notes.count(NO_WITHIN_NODE) == 1
 
 
+def test_a_link_within_a_node_that_equals_the_one_between_stays_stated() -> None:
+    """Without the reader's note, the link within a node was stated, though it is the same; the file states it again."""
+    machine = Machine("m", (NodeType("a", 2),) * 2, Network(LINK, LINK))
+    judged = [Judged(Model("ports", Ports(), ("ports",), 0), 0.0, 0.0)]
+    written = parse_yaml(contention_file(machine, PairMeasurement((), SHARED), judged).text(), "m.yaml").value
+    assert isinstance(written, dict)
+    again = load_machine(written)
+    assert again.network.within_node == again.network.between_nodes
+    assert "within_node" in written["network"] and NO_WITHIN_NODE not in again.notes
+
+
 def test_nothing_to_hold_out_is_an_error() -> None:
     """With one size and two numbers of pairs nothing can be held out for testing, which is an error."""
     rows = (PairRow(1, 8, Estimate.alone(1e-6)), PairRow(2, 8, Estimate.alone(2e-6)))

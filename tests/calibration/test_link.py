@@ -104,6 +104,20 @@ def test_messages_larger_than_measured_take_longer() -> None:
         assert any(beyond in text for text in fitted.assumptions)
 
 
+def test_a_last_slope_between_sizes_close_to_each_other_is_said_to_be_left_out() -> None:
+    """The last of NetPIPE's times is 10 % too long, 3 B beyond the size before: a note says that this does not go on.
+
+    A straight line goes on as it is, and needs no note.
+    """
+    sizes = [(1 << k) + more for k in range(4, 23) for more in (-3, 0, 3)]
+    for off, said in ((1.1, 1), (1.0, 0)):
+        times = [(10e-6 + size * 1e-9) * (off if size == sizes[-1] else 1.0) for size in sizes]
+        rows = [SizeRow(size, one_way=Estimate.alone(time)) for size, time in zip(sizes, times, strict=True)]
+        notes = [each for each in fit_link(Measurement(tuple(rows))).assumptions if "close to the size before" in each]
+        assert len(notes) == said
+        assert all("the slope of the whole range from 13 B on is used" in each for each in notes)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_noise_and_outliers_are_no_eager_limit(seed: int) -> None:
     """2 % noise on a line with one time four times too long gives no eager limit; the outlier is named."""

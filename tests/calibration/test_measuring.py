@@ -75,6 +75,14 @@ def test_sizes_are_left_out_by_what_grows_with_size(latency: float, per_byte: fl
     assert Supposed(latency, per_byte).first_turn((0, 8, 1024, 65536, 1 << 20), 1.65) == measured
 
 
+def test_what_needs_two_computers_is_refused_on_one_before_anything_is_measured() -> None:
+    """Ranks on one computer are refused at once, with the option that needs two."""
+    told: list[str] = []
+    with pytest.raises(ClueError, match="ranks must be on two computers for --nodes 4, got both on "):
+        measure_link([find_mpiexec()], sizes=(0, 8), apart="--nodes 4", report=lambda what, *_, **__: told.append(what))
+    assert not told
+
+
 class Polled(Supposed):
     """A fake link whose senders wait for the receive from a size on, whatever the receiver's rank does."""
 
@@ -94,6 +102,35 @@ def test_what_a_library_takes_is_told_by_a_receiver_in_other_calls(
 ) -> None:
     """A sender that is released although no receive is posted waited for an acknowledgement."""
     assert Polled(limit).taken((256, 1024, 4096, 65536), time.monotonic() + 60) == found
+
+
+@pytest.mark.parametrize(
+    ("limit", "eager", "waits", "size"),
+    [
+        (1, 0, 1, 0),  # every message with data waits: an empty one arrives
+        (0, None, 0, None),  # every message waits
+        (0, 8, 9, 8),  # known to arrive: not tried
+        (0, 4096, None, 8),  # none waits
+        (9, 4, 8, 8),  # 8 B wait for an acknowledgement, which a rank in other calls gives
+        (1024, None, 1024, 8),  # the smallest size tried waits, but 8 B do not
+    ],
+)
+def test_a_receive_is_timed_with_a_message_that_arrives_before_it(
+    limit: int, eager: int | None, waits: int | None, size: int | None
+) -> None:
+    """Behind a message whose sender waits for its receive, no later one of the same sender would arrive."""
+    assert Polled(limit).arriving(eager, waits) == size
+
+
+def test_a_receive_that_cannot_be_timed_is_an_assumption(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If even empty messages wait, no receive is timed; a fifth of an empty message's time is used: 2 of 10 us."""
+    found = {**FOUND, "receive": None, "eager": None, "waits": 0}
+    monkeypatch.setattr(network, "run_program", lambda *_: found)
+    measurement = measure_link([find_mpiexec()])
+    assert measurement.receive is None
+    fitted = fit_link(measurement)
+    assert fitted.link.receive_delay == pytest.approx(2e-6)
+    assert "receive delay: not measured; a fifth of an empty message's time is used" in fitted.assumptions
 
 
 def test_a_search_without_time_finds_nothing() -> None:

@@ -15,6 +15,7 @@ from clue.calibration.residuals import ping_pong
 from clue.calibration.time_slice import measure_time_slice
 from clue.cli import main
 from clue.config import load_machine
+from clue.errors import UsageError
 from clue.machine import ColdStart, Ports
 from clue.trace import Trace, TraceBuilder
 from tests.recording.cases import standard_input_from
@@ -189,6 +190,23 @@ def test_nothing_to_compare_is_refused_before_a_link_is_measured(
     monkeypatch.setattr("clue.cli.calibrate.measure_link", measure)
     status, out, err = run(capsys, "calibrate", "contention", option, value)
     assert (status, out, err) == (2, "", f"clue: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "apart"),
+    [((), ""), (("--nodes", "1"), ""), (("--nodes", "4"), "--nodes 4"), (("--processors", "1"), "--processors 1")],
+)
+def test_what_needs_a_link_between_nodes_is_told_to_the_measurement(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], apart: str
+) -> None:
+    """Several nodes, or nodes of one processor, need a link between nodes: on one computer, nothing is measured."""
+
+    def measure(*_: object, apart: str, **_more: object) -> None:
+        raise UsageError(f"apart for {apart!r}")
+
+    monkeypatch.setattr("clue.cli.calibrate.measure_link", measure)
+    status, out, err = run(capsys, "calibrate", "network", *options, "-o", "net.yaml")
+    assert (status, out, err) == (2, "", f"clue: apart for {apart!r}\n")
 
 
 TWO_KINDS = """\

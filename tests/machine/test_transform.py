@@ -38,9 +38,19 @@ def test_all_links_are_reached_where_they_stand() -> None:
 
 
 def test_every_field_that_holds_links_is_one_that_is_mapped() -> None:
-    """Each field of a network that holds links has places, so that no link is missed."""
-    found = {each for name in fields(Network) for each in _links_in(getattr(NETWORK, name.name))}
-    assert found == set(NETWORK.links.values())
+    """Each field of a network that holds links has places, so that no link is missed.
+
+    A field whose type names links must hold one here, also if there is none by default.
+    """
+    found = {each.name: _links_in(getattr(NETWORK, each.name)) for each in fields(Network) if "Link" in str(each.type)}
+    assert found == {
+        "between_nodes": [BETWEEN],
+        "within_node": [WITHIN],
+        "pairs": [PAIR, PAIR],
+        "within": [OWN],
+        "across_domains": [ACROSS],
+    }
+    assert {each for links in found.values() for each in links} == set(NETWORK.links.values())
 
 
 def _links_in(value: object) -> list[Link]:

@@ -34,7 +34,9 @@ def main() -> int:
         return 2
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            _validate(asked, MeasurementFolder(asked.measured or Path(scratch)))
+            folder = asked.measured or Path(scratch)
+            # Links are measured for a shorter time by --quick, so a full run must not use them.
+            _validate(asked, MeasurementFolder(folder / "quick" if asked.quick else folder))
     except ClueError as error:
         print(error, file=sys.stderr)
         return error.exit_status
@@ -87,7 +89,8 @@ def _arguments() -> argparse.Namespace:
         "--measured",
         type=Path,
         metavar="FOLDER",
-        help="keep recordings and measurements there; what it has is not measured again",
+        help="keep recordings and measurements there, those of --quick in its folder 'quick'; what it has is not "
+        "measured again",
     )
     parser.add_argument(
         "-o",

@@ -96,7 +96,7 @@ def as_measurement(plain: dict[str, Any]) -> Measurement:
     )
     return Measurement(
         rows,
-        receive=Estimate(**plain["receive"]),
+        receive=Estimate(**plain["receive"]) if plain["receive"] else None,
         eager=EagerLimit(**plain["eager"]),
         acknowledged_from=plain.get("acknowledged_from"),
         in_calls=plain.get("in_calls"),

@@ -180,7 +180,7 @@ def run_once(testbed: str, placed: Sequence[Host], case: SizedProgram) -> RealRu
     """
     outcome = launch.run(testbed, placed, [sys.executable, *case.command], timeout=300)
     said = said_by(outcome)
-    if said["error"] > 1e-6:
+    if not said["error"] <= 1e-6:  # nor may it be NaN
         raise RecordError(f"{case.program}: result must be right, got an error of {said['error']:g}")
     late = max((rank.late for rank in outcome.ranks), default=0.0) / said["seconds"]
     return RealRun(said["seconds"], late, sum(rank.burst_cpu for rank in outcome.ranks))

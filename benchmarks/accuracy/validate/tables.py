@@ -131,13 +131,13 @@ def _reached(compared: Sequence[PredictedCase]) -> list[str]:
     if not compared:
         return ["–"] * len(_GOALS)
     errors = [abs(each.error) for each in compared]
-    groups = list(_grouped(compared).values())
+    several = [_pairs(group) for group in _grouped(compared).values() if len(group) > 1]
     own = [abs(each.error) for each in compared if each.machine == RECORDING_MACHINE]
     return [
         f"{statistics.mean(errors):.1%}",
         f"{quantile(errors, 0.9):.1%}",
-        f"{statistics.median(kendall(_pairs(group)) for group in groups):.2f}",
-        f"{max(regret(_pairs(group)) for group in groups):.1%}",
+        f"{statistics.median(map(kendall, several)):.2f}" if several else "–",
+        f"{max(map(regret, several)):.1%}" if several else "–",
         f"{statistics.mean(each.covered for each in compared):.0%}",
         f"{statistics.mean(own):.1%}" if own else "–",
     ]
@@ -159,8 +159,9 @@ def _by_program(compared: Sequence[PredictedCase]) -> Iterator[str]:
     for program, group in _grouped(compared).items():
         worst = max(group, key=lambda each: abs(each.error))
         mean = statistics.mean(abs(each.error) for each in group)
-        tau, cost = kendall(_pairs(group)), regret(_pairs(group))
-        yield f"| {program} | {mean:.1%} | {worst.error:+.1%} on {worst.machine} | {tau:.2f} | {cost:.1%} |"
+        pairs = _pairs(group)
+        order = f"{kendall(pairs):.2f} | {regret(pairs):.1%}" if len(pairs) > 1 else "– | –"
+        yield f"| {program} | {mean:.1%} | {worst.error:+.1%} on {worst.machine} | {order} |"
     yield ""
 
 
@@ -178,4 +179,4 @@ def _matrix(compared: Sequence[PredictedCase]) -> Iterator[str]:
 
 
 def _links(links: Sequence[str]) -> Iterator[str]:
-    yield from ("Calibrated links:", "", *(f"- {line}" for line in links), "")
+    yield from ("Links calibrated for the cases that this command predicted:", "", *(f"- {line}" for line in links), "")

@@ -45,8 +45,14 @@ def allreduce(_partner: int) -> int:
 def family(pid: int) -> Iterator[int]:
     """Yield a process and all its descendants."""
     yield pid
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        yield from family(int(child))
+    for task in tasks(pid):
+        for child in (task / "children").read_text().split():
+            yield from family(int(child))
+
+
+def tasks(pid: int) -> Iterator[Path]:
+    """Yield the threads of a process."""
+    return Path(f"/proc/{pid}/task").iterdir()
 
 
 def starter() -> int:
@@ -54,11 +60,16 @@ def starter() -> int:
     return int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+def seconds_of(pid: int) -> float:
+    """Return the processor time of all threads of a process that are alive."""
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks(pid)) * 1e-9
+
+
 def processor_seconds() -> float:
     """Return, on rank 0, the processor time of all processes of the run so far."""
     if COMM.rank:
         return 0.0
-    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in family(starter())) * 1e-9
+    return sum(map(seconds_of, family(starter())))
 
 
 def batch(what: Callable[[int], int], rounds: int) -> tuple[int, float, float]:

@@ -7,7 +7,8 @@ one way   half a round trip
 blocked   the time of the sending call in a round trip; the other rank is in its receive
 call      the call of a nonblocking send, followed by a wait; the other rank is in its receive, and answers
 gap       a window of nonblocking sends, begun when their receives are posted, and its empty answer, per message
-receive   by rank 1: a receive whose message has arrived, because a later one of the same sender has been received
+receive   by rank 1: a receive whose message has arrived, because a later one of the same sender has been received; not
+          measured if even an empty message waits for its receive
 eager     whether the sender of a message whose receive is posted late waits for it: by doubling sizes, then by
           bisection
 taken     whether such a sender still waits if the receiver's rank meanwhile makes other MPI calls; if not, it waited
@@ -366,6 +367,22 @@ class LinkProbe:
         return taken, None
 
 
+    def arriving(self, eager: int | None, waits: int | None) -> int | None:
+        """Return the size, 8 or 0 B, of a message that arrives without its receive; ``None`` if neither does.
+
+        A receive of any other message must not be timed behind a later one: its sender would wait for ever.
+
+        Args:
+            eager: Largest size whose sender does not wait for its receive; ``None`` if all wait.
+            waits: Smallest size whose sender does; ``None`` if none does.
+        """
+        for size in (8, 0):
+            known = waits is None or (eager is not None and size <= eager)
+            if known or not self.sender_waits(size, _POLL):
+                return size
+        return None
+
+
 def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str, object] | None:
     """Measure the link between two ranks; return the result on rank 0."""
     sizes = [int(size) for size in settings["sizes"]]  # type: ignore[union-attr]
@@ -386,7 +403,8 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     corners = [size for size in (eager, waits) if size is not None and size not in usable and size <= usable[-1]]
     usable = sorted([*usable, *corners])
     link.until_precise(usable, progress.begin + limit * (_FOR_EAGER + _FOR_ROUND_TRIPS), streams=False)
-    receive = link.receive(8, 500 if link.usual(8) < 1e-3 else 50)
+    small = link.arriving(eager, waits)
+    receive = None if small is None else link.receive(small, 500 if link.usual(small) < 1e-3 else 50)
     for size in usable:
         progress.tell(f"calls of nonblocking sends of {size} B")
         link.nonblocking(size, max(_LEAST_SAMPLES, min(int(_TURN / link.usual(size)), 100)))
@@ -395,7 +413,7 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     link.end()
     return {
         "rows": rows(link, confidence),
-        "receive": _plain(receive),
+        "receive": None if receive is None else _plain(receive),
         "eager": eager,
         "waits": waits,
         "taken": taken,
@@ -433,7 +451,13 @@ def main() -> None:
         if comm.rank == 0:
             put({"error": f"ranks must be 2, got {comm.size}"})
         return
-    result = measure(comm, json.loads(sys.argv[1]))
+    settings = json.loads(sys.argv[1])
+    hosts = comm.allgather(MPI.Get_processor_name())
+    if settings["apart"] and hosts[0] == hosts[1]:
+        if comm.rank == 0:
+            put({"error": f"ranks must be on two computers for {settings['apart']}, got both on {hosts[0]}"})
+        return
+    result = measure(comm, settings)
     if result is not None:
         put({"result": result})
 

@@ -6,19 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.accuracy.learn import read
 from benchmarks.accuracy.validate import __main__ as command
 from benchmarks.accuracy.validate import cases, experiment
 from benchmarks.accuracy.validate.calibrating import Calibrator
 from benchmarks.accuracy.validate.deciding import LikeCalls, live_section
+from benchmarks.accuracy.validate.experiment import run_once
 from benchmarks.accuracy.validate.figures import PredictedCase, in_hindsight, kendall, quantile, regret
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import ColdStart, Factor, HostRecordings, Prediction, predict
 from benchmarks.accuracy.validate.sections import section
 from benchmarks.accuracy.validate.tables import COLUMNS, page, read_csv, write_csv
-from benchmarks.testbed import cluster
+from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import hosts_of
+from benchmarks.testbed.launch import RunOutput
 from clue.config import load_machine
-from clue.errors import TraceError
+from clue.errors import RecordError, TraceError
 from clue.kernel import simulate
 from clue.trace import PROC_NULL, Op, Trace, TraceBuilder
 from clue.trace.calls import Call, LiveOp
@@ -248,6 +251,43 @@ def test_the_table_and_its_page(tmp_path: Path) -> None:
     assert "| mean absolute error | ≤ 5 % | 10.0% | 0.0% | 10.0% |" in text
     assert read_csv(tmp_path / "validation.csv") == compared
     assert "| cg | 10.0% | +10.0% on slow | 1.00 | 0.0% |" in text
+
+
+def test_one_machine_has_no_order() -> None:
+    """A program on a single machine has neither an order of machines nor a choice that could cost anything."""
+    case = PredictedCase("cg", "slow", 2, 100, Prediction(2.2, 0.9, 2.5, 1.0), (2.0,) * 5, 0.0, 1.05, 1.0, 2.0, 8.0)
+    text = page([case], "command", [], [])
+    assert "| cg | 10.0% | +10.0% on slow | – | – |" in text
+    assert "| Kendall's tau of the machines' order, median of programs | ≥ 0.9 | – | – | – |" in text
+    assert "| regret of the chosen machine, worst of programs | ≤ 3.6 % | – | – | – |" in text
+
+
+def test_a_result_that_is_no_number_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program whose result has an error of NaN is refused."""
+    said = '{"program": "jacobi", "seconds": 1.0, "error": NaN}'
+    monkeypatch.setattr(launch, "run", lambda *_, **__: RunOutput(said, ()))
+    with pytest.raises(RecordError, match="jacobi: result must be right, got an error of nan"):
+        run_once("testbed", [], CASE)
+
+
+@pytest.mark.parametrize(("options", "place"), [([], "kept"), (["--quick"], "kept/quick")])
+def test_quick_measurements_are_kept_apart(options: list[str], place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links measured in the short time of --quick do not become those of a full run in the same folder."""
+    found: list[MeasurementFolder] = []
+    monkeypatch.setattr("sys.argv", ["validate", "--measured", "kept", *options])
+    monkeypatch.setattr(cluster, "missing", lambda: None)
+    monkeypatch.setattr(command, "_validate", lambda _, measured: found.append(measured))
+    assert command.main() == 0
+    assert found == [MeasurementFolder(Path(place))]
+
+
+def test_errors_are_learned_with_the_computation_of_their_own_predictions(tmp_path: Path) -> None:
+    """Of 2 s, 1.5 s are computation by the column of these predictions, 0.5 s by that of others; it may be alone."""
+    table = tmp_path / "cases.csv"
+    for more, value in (("computation,", "0.5,"), ("", "")):
+        table.write_text(f"program,measured,user,{more}user_computation,message\ncg,2.5,2.0,{value}1.5,8\n")
+        (known,) = read(table, "user")
+        assert known.character.communication == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("name", cases.MACHINE_NAMES)

@@ -1,11 +1,18 @@
-"""The programs on which clue and other simulators are timed."""
+"""The programs on which clue and other simulators are timed, and the figures of these times."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import clue
+from benchmarks.processes import FailedRunError, ProcessTimes
+from benchmarks.speed import goals
+from benchmarks.speed.contest import Clue, Contest, NetworkCase
+from benchmarks.speed.peers import ReplayTime
+from benchmarks.speed.settings import NetworkSetting
 from benchmarks.speed.workloads import (
     BenchProgram,
     BurstLengths,
@@ -88,3 +95,36 @@ def test_requests_of_a_halo_exchange() -> None:
     second = int(np.flatnonzero(rank.op == Op.WAIT)[1])
     begin, count = int(rank.extra[second]), int(rank.count[second])
     assert rank.extras[begin : begin + count].tolist() == rank.request[second - 8 : second].tolist()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rows"), [((1.0, 2.0, 3.0), [[1.0, 2.0, 3.0]]), ((1.0, 2.0, 0.0), [[1.0, 2.0]]), ((0.0,), [])]
+)
+def test_a_simulator_that_fails_keeps_its_earlier_replays(
+    seconds: Sequence[float], rows: list[list[float]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replay that fails (here: 0 s) ends a simulator's turns; earlier ones count, and without any there is no row."""
+    turns = iter(seconds)
+
+    def replay(*_: object) -> ReplayTime:
+        found = next(turns)
+        if not found:
+            raise FailedRunError("out of memory")
+        return ReplayTime(found, 0.0, 0, 1.0)
+
+    monkeypatch.setattr(Clue, "replay", replay)
+    contest = Contest("fast", [], repeats=3, patience=1e9, folder=tmp_path, tell=lambda _: None)
+    timings = contest.measure([NetworkCase(lambda messages: ring(4, messages), (NetworkSetting(),), 40)])
+    assert [[each.seconds for each in timing.replays] for timing in timings] == rows
+
+
+@pytest.mark.parametrize(("equal", "reached"), [(6, True), (5, False)])
+def test_a_sweep_reaches_its_goal_if_replays_alone_agree(
+    equal: int, reached: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fast sweep, all of it exact, misses its goal if one of six machines takes another time when replayed alone."""
+    said = json.dumps({"seconds": 1e-6, "exact": goals.SWEPT, "checked": 6, "equal": equal})
+    monkeypatch.setattr(goals, "run", lambda *_: ProcessTimes(1.0, 1.0, 0, said))
+    goal = goals.sweep_goal(tmp_path, 1000)
+    assert goal.reached is reached
+    assert f"{equal} of 6 replayed alone are equal" in goal.measured
