@@ -15,7 +15,7 @@ from clue.extrapolation import Extrapolation, Family, Pattern, RefusedError, ext
 from clue.extrapolation.admissible import Admissible
 from clue.extrapolation.making import missing, name_of
 from clue.extrapolation.pattern import RANKS, SIZE
-from clue.extrapolation.plan import COUNTS, DIMENSIONS, SIZES, Plan, Wanted
+from clue.extrapolation.plan import COUNTS, DIMENSIONS, SIZES, Plan, Wanted, wanted
 from clue.extrapolation.recordings import REPEATS, Planner
 from clue.files import is_file
 from clue.report.extrapolation.document import extrapolation_document, plan_document, refusal_document
@@ -51,13 +51,7 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
             family = Family.open(pattern)
             tell(f"extrapolating {Path(family.program).name} to size {arguments.size} on {count_of(arguments.ranks)}")
             if family.at(arguments.size, arguments.ranks) is not None:
-                refuse(
-                    arguments,
-                    ["--plots", "--distribution"],
-                    "with a target that was not recorded",
-                    "one that was",
-                    pattern,
-                )
+                _refuse_for_recorded(arguments, "one that was", pattern)
             made = extrapolate(
                 family,
                 size=arguments.size,
@@ -77,6 +71,11 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
         show(extrapolation_text(made, family, str(target)))
     say([f"wrote {path}" for path in written])
     return 0
+
+
+def _refuse_for_recorded(arguments: argparse.Namespace, got: str, pattern: str) -> None:
+    """Refuse options for models of the program, as a recorded target needs none."""
+    refuse(arguments, ["--plots", "--distribution"], "with a target that was not recorded", got, pattern)
 
 
 def _target(pattern: Pattern, arguments: argparse.Namespace) -> Path:
@@ -101,6 +100,8 @@ def _plot(made: Extrapolation, family: Family, arguments: argparse.Namespace) ->
 def _with_program(words: Sequence[str], arguments: argparse.Namespace) -> int:
     program, pattern = _program(words, arguments)
     takes, target = Admissible.parse(arguments.admissible), Wanted(arguments.size, arguments.ranks)
+    if target in wanted(target.size, target.ranks, takes).values():
+        _refuse_for_recorded(arguments, "one that is among the recordings to make", pattern.text)
     with progress(bar=not arguments.carry_out) as tell:
         further: tuple[Wanted, ...] = ()
         if arguments.traces is not None and pattern.found():
@@ -119,8 +120,8 @@ def _with_program(words: Sequence[str], arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         say(remarks, prefix="clue: warning: ")
         return _make(pattern.text, arguments, remarks)
-    wanted = ["--size", str(plan.size), "--ranks", str(plan.ranks), *_drawn(arguments)]
-    words = ["clue", "extrapolate", pattern.text, *wanted, "-o", "TRACE"]
+    at = ["--size", str(plan.size), "--ranks", str(plan.ranks), *_drawn(arguments)]
+    words = ["clue", "extrapolate", pattern.text, *at, "-o", "TRACE"]
     _show_plan(plan, remarks, shlex.join(words), arguments)
     return 0
 

@@ -34,6 +34,10 @@ _APART = 1.1
 _VALUES, _LEAST = 12, 1e-9
 #: Maximum excess of a burst over the median before it counts as an outlier, in interquartile ranges.
 _OUTLYING = 20.0
+#: Mean below which a burst says nothing about others of its recording, relative to the largest mean there.
+_SHORT = 0.01
+#: Share of the computation of a usual recording in the excess of outliers above which a caveat is given.
+_CUT = 0.05
 #: Minimum number of recordings for a fit to a constant and a size, and the maximum residual relative to a constant's.
 _FITTED, _CLOSER = 3, 0.5
 #: Limits to the residuals between the means of recordings and a local size: maximum ratio of the squared residuals to
@@ -102,12 +106,14 @@ class Pool:
         model: Model of their mean.
         spread: Distribution around the mean.
         measured: Data of the fit: features by name, and ``seconds``; shape (points,) each.
+        cut: Excess of the outliers of each recording, seconds, shape (recordings,); those at the end may be missing.
     """
 
     size: LocalSize | EvenShare | None
     model: Ensemble | None
     spread: Distribution
     measured: Mapping[str, Floats] = field(default_factory=dict)
+    cut: Floats = field(default_factory=lambda: np.zeros(0))
 
     def features(self, v: Surroundings) -> dict[str, Floats]:
         """Return the features of the model."""
@@ -294,6 +300,28 @@ def _joint_share(deviations: Floats, places: Sequence[Integers]) -> float:
     return float(np.linalg.norm(of_places)) / alike if alike else 0.0
 
 
+def cut_remarks(bursts: Sequence[Bursts], names: Sequence[str], recorded: Floats) -> list[str]:
+    """Return a caveat if outliers are much of the computation of usual recordings, so that they may be the program's.
+
+    Args:
+        bursts: Bursts of all places.
+        names: Name of each place for readers.
+        recorded: Computation of each recording, seconds, shape (recordings,).
+    """
+    cut = np.zeros((len(bursts), len(recorded)))
+    for of_place, each in zip(cut, bursts, strict=True):
+        for _, pool in each.roles:
+            of_place[: len(pool.cut)] += pool.cut
+    share = float(np.median(cut.sum(axis=0) / np.maximum(recorded, _LEAST)))
+    if share <= _CUT:
+        return []
+    return [
+        f"{share:.0%} of the recorded computation is left out, as bursts of more than twice the median, most of them "
+        f"before {names[int(cut.sum(axis=1).argmax())]}, count as disturbances: if the program computes longer there "
+        "in some iterations, add a call behind that computation, such as a Barrier, and record again"
+    ]
+
+
 def outside_remarks(seconds: Floats, inside: Floats) -> list[str]:
     """Return a caveat if much of the computation lies outside the recorded range.
 
@@ -307,7 +335,7 @@ def outside_remarks(seconds: Floats, inside: Floats) -> list[str]:
         return []
     return [
         f"{outside:.0%} of the computation depends on sizes beyond those that were recorded: "
-        "clue extrapolate --plan says what to record"
+        "record nearer to the target; clue extrapolate --plan says where, if the size is that of the whole problem"
     ]
 
 
@@ -330,7 +358,8 @@ def _ratios(
 def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int, ...]) -> Pool:
     if not len(seconds) or not (seconds > _LEAST).any():
         return Pool(None, None, Distribution.of([]))
-    seconds = _without_outliers(example, seconds)
+    bounded = _without_outliers(example, seconds)
+    cut, seconds = np.bincount(example, seconds - bounded), bounded
     v = {name: column for name, column in v.items() if name != BEFORE}
     found = local_size(v, example, seconds, blocks) if len(np.unique(example)) < len(seconds) else None
     shares = _Shares.of(v, example, seconds)
@@ -338,8 +367,19 @@ def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int
     points, times, counts = _points(v, example, seconds, size)
     model = fit(points, times, weights=counts)
     means = model.predict(Pool(size, model, Distribution.of([])).features(v))[0]
-    relative = [seconds[example == each] / np.maximum(means[example == each], _LEAST) for each in np.unique(example)]
-    return Pool(size, model, Distribution.of(relative), points | {"seconds": times})
+    spread = Distribution.of(_relative(example, seconds, means))
+    return Pool(size, model, spread, points | {"seconds": times}, cut)
+
+
+def _relative(example: Integers, seconds: Floats, means: Floats) -> Iterator[Floats]:
+    """Yield the bursts of each recording relative to their modelled means.
+
+    Bursts with very short means, of ranks without a share for instance, vary far more than others and are left out.
+    """
+    for each in np.unique(example):
+        mine = example == each
+        mine &= means > max(_LEAST, _SHORT * float(means[mine].max()))
+        yield seconds[mine] / means[mine]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -398,7 +438,7 @@ def _share_left(column: Floats) -> float:
 
 
 def _without_outliers(example: Integers, seconds: Floats) -> Floats:
-    """Return bursts without the outliers of their recordings."""
+    """Return bursts; the outliers of their recordings are shortened to the longest that is none."""
     bounded: Floats = seconds.copy()
     for each in np.unique(example):
         mine = example == each

@@ -16,6 +16,7 @@ from clue.extrapolation.bursts import (
     Fitted,
     Integers,
     add_predecessors,
+    cut_remarks,
     first_rows,
     outside_remarks,
     predecessors,
@@ -188,10 +189,11 @@ def infer(family: Family, progress: Progress = silent, distributions: Sequence[s
     ruled = [each for each in distributions if each not in learner.drawn]
     rule = "must have sizes that follow no rule to be drawn from a distribution, got a rule for all of them"
     _check_distributions(family, [f"site {each} {rule}" for each in ruled])
-    bursts = _bursts(family, learner, program, progress)
-    return Structure(
-        program, bursts, family.name, recorded, tuple(learner.remarks), tuple(dict.fromkeys(distributions))
-    )
+    names = [f"{program.sites[rules.part.site].name} {rules.part.call}" for rules in program.parts]
+    bursts = _bursts(family, learner, program, names, progress)
+    computing = np.array([each.typical.bursts.sum() * 1e-9 for each in family.recordings], np.float64)
+    remarks = (*learner.remarks, *cut_remarks(bursts, names, computing))
+    return Structure(program, bursts, family.name, recorded, remarks, tuple(dict.fromkeys(distributions)))
 
 
 def _check_distributions(family: Family, faults: Iterable[str]) -> None:
@@ -209,10 +211,11 @@ def _unknown(distributions: Sequence[str], called: Sequence[str]) -> Iterator[st
             yield f"distributions must name call sites of the program, got {each}{meant}"
 
 
-def _bursts(family: Family, learner: Learner, program: structure.Structure, progress: Progress) -> tuple[Bursts, ...]:
-    """Return the bursts of each part of the program."""
+def _bursts(
+    family: Family, learner: Learner, program: structure.Structure, names: Sequence[str], progress: Progress
+) -> tuple[Bursts, ...]:
+    """Return the bursts of each part of the program, given the names of the parts."""
     result = []
-    names = [f"{program.sites[rules.part.site].name} {rules.part.call}" for rules in program.parts]
     before = _before(family, learner)
     for done, (rules, (v, row)) in enumerate(zip(program.parts, learner.seen, strict=True)):
         progress(f"fitting bursts: {names[done]}", done, len(program.parts))

@@ -60,6 +60,16 @@ class InLoops:
         ops, held = structure.count_ops(Generator(inferred.program, size, ranks), found)
         return cls(inferred, size, ranks, tuple(found), tuple(varying), ops, held)
 
+    @property
+    def too_long(self) -> bool:
+        """Whether the program has too many ops to be written out."""
+        return self.ops > LONGEST
+
+    @property
+    def can_be_replayed(self) -> bool:
+        """Whether the loops can be replayed instead."""
+        return self.held <= LONGEST
+
     def blocks(self) -> tuple[Blocks, tuple[str, ...]]:
         """Make the blocks of the program, each once; also return caveats.
 
@@ -193,7 +203,7 @@ class TooLongError(UsageError):
     @property
     def can_be_replayed(self) -> bool:
         """Whether its loops can be replayed instead."""
-        return self.loops.held <= LONGEST
+        return self.loops.can_be_replayed
 
     def _instead(self) -> str:
         if self.can_be_replayed:
@@ -213,5 +223,5 @@ def check_length(inferred: Structure, size: int, ranks: int) -> None:
         TooLongError: If it is not.
     """
     loops = InLoops.of(inferred, size, ranks)
-    if loops.ops > LONGEST:
+    if loops.too_long:
         raise TooLongError(loops)

@@ -186,9 +186,17 @@ def extrapolate(
 def missing(
     family: Family, size: int, ranks: int, progress: Progress = silent, distributions: Sequence[str] = ()
 ) -> tuple[Wanted, ...]:
-    """Return recordings that would resolve the refusals at a target; empty if nothing is refused."""
+    """Return recordings that would resolve the refusals at a target; empty if nothing is refused.
+
+    They are also empty if the target is too long to be written out, and its loops are too long to be replayed.
+    """
     try:
-        infer(family, progress, distributions).generate(size, ranks)
+        structure = infer(family, progress, distributions)
+        loops = InLoops.of(structure, size, ranks)
+        if not loops.too_long:
+            structure.generate(size, ranks)
+        elif loops.can_be_replayed:
+            loops.blocks()
     except RefusedError as error:
         return error.record
     return ()

@@ -164,6 +164,26 @@ def test_bad_usage(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> 
     assert err.startswith(f"clue: {said}")
 
 
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("--run -o x.clue --plots p x.py {size}", "--plots"),
+        ("--run --distribution x.py:3 x.py {size}", "--distribution"),
+    ],
+)
+def test_a_target_that_would_be_recorded_needs_no_models(
+    line: str, given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The recordings for size 40 on 4 ranks include the target, so options for models are refused at once."""
+    Path("x.py").write_text("raise SystemExit('recorded')")
+    status, out, err = run(capsys, "extrapolate", "--size", "40", "--ranks", "4", *line.split())
+    assert (status, out) == (2, "")
+    assert err == (
+        f"clue: x-{{size}}-{{ranks}}.clue: {given} must go with a target that was not recorded, got one that is among "
+        "the recordings to make\n"
+    )
+
+
 def test_a_recording_is_not_replaced_by_any_of_its_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The output may be absolute and the pattern relative, or the other way round, or lead through another folder."""
     names = [(PATTERN, f"{folder}/ring-40-8.clue"), (f"{folder}/{PATTERN}", "ring-40-8.clue")]

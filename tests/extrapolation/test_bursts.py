@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clue.extrapolation.bursts import BEFORE, Bursts, predecessors, together
+from clue.extrapolation import Family, Recording, infer
+from clue.extrapolation.bursts import BEFORE, Bursts, outside_remarks, predecessors, together
+from clue.trace import Op, Trace, TraceBuilder
+from tests.extrapolation.families import IN_LOOP
 
 
 def test_deviations_of_places_add_up_by_their_squares() -> None:
@@ -73,3 +76,52 @@ def test_bursts_are_compared_with_those_after_the_usual_call() -> None:
     seconds = np.where(before == 1, 3e-3, 1e-3)
     learned = Bursts.learn("here", v, np.full_like(n, -1), n, seconds, (), ["usual", "other"])
     assert [None if role is None else role.name for role, _ in learned.roles] == ["after other", None]
+
+
+def test_ranks_without_a_share_do_not_count_as_variation_of_others() -> None:
+    """Strips of ceil(n / P) rows, 1 ms each, leave the last two ranks without any; all others take 7 ms at 98 on 16."""
+    places = [(n, p, rank, i) for n, p in ((12, 8), (18, 8), (28, 16), (42, 16)) for rank in range(p) for i in range(4)]
+    n, ranks, rank, iteration = np.array(places).T
+    recorded = {"n": n, "P": ranks, "rank": rank, "s": ranks, "r": rank, "i0": iteration, BEFORE: np.zeros_like(n)}
+    rows = -(-n // ranks)
+    seconds = np.where(rank < ranks - 2, rows, 0) * 1e-3
+    learned = Bursts.learn("here", recorded, np.full(len(n), -1), n, seconds, (), ["here"])
+    last = {name: column[-64:] for name, column in recorded.items()} | {"n": np.full(64, 98)}
+    wanted = np.where(last["rank"] < 14, 7e-3, 0.0)
+    assert learned.draw(last, np.full(64, -1))[0] == pytest.approx(wanted, rel=1e-3, abs=1e-9)
+
+
+def rebuilding(size: int, ranks: int, long: float = 10e-3) -> Trace:
+    """Return a trace of 40 iterations of 1 ms; every tenth takes longer."""
+    trace = TraceBuilder(ranks, "sort.py")
+    for rank in range(ranks):
+        trace[rank].at(IN_LOOP)
+        for step in range(40):
+            trace[rank].compute(1e-3 if step % 10 else long)
+            trace[rank].collective(Op.BCAST, 8 * size, 0)
+    return trace.build()
+
+
+@pytest.mark.long
+def test_long_bursts_that_are_left_out_are_told_of() -> None:
+    """Of 76 ms, the first 10 ms are a pool of their own, and 3 bursts of 10 ms count as 2 ms: 24 ms are left out."""
+    places = [(size, ranks) for size in (6, 8, 12, 16) for ranks in (2, 3, 4, 6)]
+    family = Family.of([Recording(n, p, (rebuilding(n, p),)) for n, p in places], "sort")
+    inferred = infer(family)
+    (told,) = (each for each in inferred.remarks if "count as disturbances" in each)
+    assert told.startswith(
+        "32% of the recorded computation is left out, as bursts of more than twice the median, most of them before "
+        "sort.py:7 Bcast, count as disturbances: "
+    )
+    # In a single recording, they are disturbances.
+    once = [Recording(n, p, (rebuilding(n, p, 10e-3 if (n, p) == (8, 3) else 1e-3),)) for n, p in places]
+    assert not any("count as disturbances" in each for each in infer(Family.of(once, "sort")).remarks)
+
+
+def test_computation_beyond_the_recordings_is_told_of() -> None:
+    """Of 4 s, 3 s lie outside; the advice also serves programs whose size is that of one rank."""
+    assert outside_remarks(np.array([1.0, 3.0]), np.array([1.0, 0.0])) == [
+        "75% of the computation depends on sizes beyond those that were recorded: record nearer to the target; "
+        "clue extrapolate --plan says where, if the size is that of the whole problem"
+    ]
+    assert outside_remarks(np.array([3.0, 1.0]), np.array([1.0, 0.0])) == []

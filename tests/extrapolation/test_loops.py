@@ -21,6 +21,7 @@ from clue.extrapolation import (
     in_loops,
     infer,
     loops,
+    making,
 )
 from clue.extrapolation.inference import Structure
 from clue.extrapolation.plan import Wanted
@@ -163,6 +164,15 @@ def test_what_is_too_long_is_not_written_and_offers_its_loops(monkeypatch: pytes
         "need not be written: clue simulate replays its loops, by program: "
         '{extrapolate: {traces: "prog-{size}", size: 50, ranks: 4}}'
     )
+
+
+def test_what_is_missing_for_a_long_target_is_known_without_its_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is missing for 1,200 ops, of which 1,000 may be written out: each loop is made once."""
+    family, inferred = agreeing()
+    monkeypatch.setattr(making, "infer", lambda *_: inferred)
+    monkeypatch.setattr(Structure, "generate", lambda *_: pytest.fail("the trace was written out"))
+    monkeypatch.setattr(loops, "LONGEST", 1000)
+    assert making.missing(family, 50, 4) == ()
 
 
 def test_a_loop_whose_iterations_differ_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,3 +200,12 @@ def test_repeats_of_an_extrapolated_trace_are_the_ends_of_its_interval() -> None
     assert sum(level < 0.8 for level in levels) == pytest.approx(200, abs=54)
     assert sum(level > 1.25 for level in levels) == pytest.approx(200, abs=54)
     assert np.median(levels) == pytest.approx(1.0, abs=0.02)
+
+
+def test_the_ends_of_a_narrow_interval_may_be_equal() -> None:
+    """Bursts of 100 us that are known to one millionth are equal in whole ns at both ends, and have no noise."""
+    trace = two_ranks(1e-4, 1e-4)
+    ends = [replace(trace, head=replace(trace.head, clock=EXTRAPOLATED)) for _ in range(3)]
+    noise = noise_of_recordings(ends)
+    assert typical_recording(ends).bursts.tolist() == trace.bursts.tolist()
+    assert noise is not None and set(noise.common.values()) == {0.0}
