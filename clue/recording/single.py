@@ -44,6 +44,7 @@ def record(
     limit: float | None = None,
     stdin: int | None = None,
     progress: Progress = silent,
+    first: bool = True,
 ) -> Trace:
     """Run a program on ``ranks`` ranks, record it, and return its trace.
 
@@ -62,6 +63,7 @@ def record(
         stdin: Standard input of the program, as for :class:`subprocess.Popen`; that of this process, unless it is a
             terminal, if not given.
         progress: Callback for progress.
+        first: Whether it is the first recording of its run. Others have no repeats, so none are removed.
 
     Raises:
         UsageError: If the program does not exist, or the target or a repeat beside it is something other than a trace.
@@ -70,7 +72,7 @@ def record(
     launch = Launch(Path(program), tuple(arguments), ranks)
     launch.check()
     target = Path(target)
-    for each in (target, *repeats_beside(target)):
+    for each in (target, *(repeats_beside(target) if first else ())):
         check_target(each)
     progress(f"recording {launch.name} on {count_of(launch.ranks)}")
     if (target / HEAD).exists():
@@ -85,7 +87,8 @@ def record(
     else:
         limits = TimeLimits(timeout, limit, lambda: signs_of_life(target))
         trace = _recorded(launch, target, mpiexec, limits, stdin)
-    remove_further(1, partial(numbered, target))
+    if first:
+        remove_further(1, partial(numbered, target))
     return trace
 
 

@@ -54,7 +54,14 @@ class Recorder:
     recorded: list[str] = field(default_factory=list)
 
     def __call__(
-        self, program: Path, arguments: tuple[str, ...], ranks: int, target: Path, **_options: object
+        self,
+        program: Path,
+        arguments: tuple[str, ...],
+        ranks: int,
+        target: Path,
+        *,
+        first: bool = True,
+        **_options: object,
     ) -> Trace:
         """Replace :func:`clue.recording.record` in tests; as there, repeats of an earlier trace are removed."""
         count = len(self.recorded)
@@ -72,7 +79,8 @@ class Recorder:
         ]
         replace(trace, head=replace(trace.head, rank_heads=tuple(heads))).save(target)
         (target / IMPORTS).write_text(json.dumps({"modules": self.modules, "packages": self.packages}))
-        remove_further(1, partial(numbered, target))
+        if first:
+            remove_further(1, partial(numbered, target))
         return Trace.open(target)
 
 

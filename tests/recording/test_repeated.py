@@ -70,6 +70,16 @@ def test_recordings_of_an_earlier_run_are_gone(recorder: Recorder, tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.2.clue", "x.clue"]
 
 
+def test_repeats_of_another_run_stay(recorder: Recorder, tmp_path: Path) -> None:
+    """A trace named like a repeat of a repeat belongs to another run; one that fills a gap would count as a repeat."""
+    record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.2.clue", 2)
+    (tmp_path / "x.2.clue").rename(tmp_path / "x.4.clue")
+    record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 3)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.2.2.clue", "x.2.clue", "x.3.clue", "x.clue"]
+    assert int(Trace.open(tmp_path / "x.2.2.clue").bursts.sum()) == 3_010_000_000
+    assert len(recorder.recorded) == 5
+
+
 def test_a_run_that_fails_later_leaves_none_of_an_earlier_one(recorder: Recorder, tmp_path: Path) -> None:
     """If the second recording fails, the new first one stays alone: repeats of the earlier run are gone already."""
     target = tmp_path / "x.clue"

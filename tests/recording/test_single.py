@@ -92,5 +92,7 @@ def test_repeats_of_the_earlier_one_are_gone(program: Path, tmp_path: Path) -> N
         record(program, [], 1, tmp_path / "keep.clue")
     assert [path.name for path in repeats_beside(tmp_path / "keep.clue")] == ["keep.2.clue", "keep.3.clue"]
     program.write_text(WORKS)
+    record(program, [], 1, tmp_path / "keep.clue", first=False)
+    assert [path.name for path in repeats_beside(tmp_path / "keep.clue")] == ["keep.2.clue", "keep.3.clue"]
     record(program, [], 1, tmp_path / "keep.clue")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["keep.clue", "p.py"]
