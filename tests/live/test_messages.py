@@ -460,6 +460,26 @@ MPI.Wtime()
     assert [(call.cpu, kernel.regions[call.region]) for _, call in kernel.log if call.cpu] == [(5000, "product")]
 
 
+@pytest.mark.parametrize(("rate", "work"), [(None, [3000, 3000]), (1e9, [3000, 3000, 5000])])
+def test_work_within_a_call_counts_only_if_it_takes_time(tmp_path: Path, rate: float | None, work: list[int]) -> None:
+    """Each of two ranks declares 3000 flops, and rank 0 another 5000 in the function of a reduction.
+
+    The time within a call is no burst, so its flops do not count, unless declared work is all that takes time.
+    """
+    text = """
+from mpi4py import MPI
+import virtual_layer
+def product(one, other):
+    with virtual_layer.region("product", flops=5000):
+        return one * other
+with virtual_layer.region("product", flops=3000):
+    pass
+assert MPI.COMM_WORLD.reduce(2, product) == (None if MPI.COMM_WORLD.rank else 4)
+"""
+    kernel = run(tmp_path, text, 2, rate=rate)
+    assert sorted(call.nbytes for _, call in kernel.log if call.op == LiveOp.WORK) == work
+
+
 def test_measured_bursts_are_the_threads_own_time(tmp_path: Path) -> None:
     """A measured burst is the CPU time of the thread, so a sleep adds nothing."""
     text = """
