@@ -26,6 +26,7 @@ def region(name: str, flops: float = 0.0) -> Iterator[None]:
     """Name the phase that runs inside ``with``; phases may nest, the innermost counts.
 
     A recording counts neither phases within an MPI call, as in the function of a reduction, nor their operations.
+    A live run counts these operations only if its computation takes the time of declared ones (``--bursts SPEED``).
 
     Args:
         name: Name of the phase: a machine may have a separate performance factor for it.

@@ -17,7 +17,7 @@ from clue.kernel import simulate
 from clue.machine import Machine
 from clue.report.skeleton.document import Replayed, Written, skeleton_document
 from clue.report.skeleton.text import skeleton_text
-from clue.skeleton.c import c_program
+from clue.skeleton.c import c_program, compiling
 from clue.skeleton.calibration import calibrated, calibrated_c
 from clue.skeleton.construction import Skeleton, construct
 from clue.skeleton.python import python_program
@@ -118,8 +118,8 @@ def _length(program: Statements) -> int:
 
 
 def _command(target: Path, language: str, ranks: int) -> str:
-    name = shlex.quote(str(target))
     if language == _PYTHON:
-        return f"mpiexec -n {ranks} python {name}"
-    compiled = shlex.quote(str(target.with_suffix("")))
-    return f"mpicc -O2 {name} -o {compiled}; mpiexec -n {ranks} {compiled if '/' in compiled else f'./{compiled}'}"
+        return f"mpiexec -n {ranks} python {shlex.quote(str(target))}"
+    compiled = str(target.with_suffix("" if target.suffix else ".out"))
+    started = shlex.quote(compiled if "/" in compiled else f"./{compiled}")
+    return f"{compiling(str(target), compiled)}; mpiexec -n {ranks} {started}"

@@ -92,6 +92,11 @@ class Runs:
         return self._series(self.parts, range(len(self.sizes)), fitted, found), found
 
     @property
+    def domain(self) -> Mapping[str, tuple[float, float]]:
+        """Smallest and largest size and number of ranks of the runs; single parts may be fitted to fewer of them."""
+        return {SIZE: (min(self.sizes), max(self.sizes)), RANKS: (min(self.ranks), max(self.ranks))}
+
+    @property
     def seconds(self) -> tuple[float, ...]:
         """Total time of each run."""
         return tuple(_sum(self.parts, run) for run in range(len(self.sizes)))
@@ -279,12 +284,10 @@ class Fitted:
         """Return a line for each way in which size and ranks lie outside the fitted range of values."""
         at = {SIZE: float(size), RANKS: float(ranks)}
         # The terms may be inside, such as n² / P, where n and P are not.
-        measured = {SIZE: self.runs.sizes, RANKS: self.runs.ranks}
         beyond = tuple(
-            f"{name} must be {format_range(min(values), max(values))} to be inside what was fitted, "
-            f"got {format_exact(at[name])}"
-            for name, values in measured.items()
-            if not min(values) <= at[name] <= max(values)
+            f"{name} must be {format_range(low, high)} to be inside what was fitted, got {format_exact(at[name])}"
+            for name, (low, high) in self.runs.domain.items()
+            if not low <= at[name] <= high
         )
         if beyond or self.time.inside({name: [value] for name, value in at.items()})[0]:
             return beyond

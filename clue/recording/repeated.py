@@ -18,7 +18,7 @@ from clue.recording.inputs import repeatable_input
 from clue.recording.launching import Launch, Progress, silent
 from clue.recording.single import record, rewritten
 from clue.trace import Trace, disturbance
-from clue.trace.place import check_target, numbered, recordings_from
+from clue.trace.place import check_target, numbered, recordings_from, remove_further
 from clue.uncertainty.recordings import normalised_bursts, same_calls, typical_recording
 from clue.units import count_of
 
@@ -91,6 +91,7 @@ def record_repeatedly(
             made.append(each)
             if repeats is None and seconds(trace) >= SHORT:
                 break
+    remove_further(len(made), place)
     chosen = _chosen(list(map(Trace.open, made)))
     if made[chosen] != target:
         exchange(target, made[chosen])

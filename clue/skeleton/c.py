@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -52,6 +53,12 @@ def c_program(program: Statements, about: About) -> str:
     return "\n".join(_Writer(program, about).lines()) + "\n"
 
 
+def compiling(source: str, program: str) -> str:
+    """Return the command that compiles a program; without ``-x`` compilers know C by the end of the name alone."""
+    language = "" if source.endswith(".c") else "-x c "
+    return f"mpicc -O2 {language}{shlex.quote(source)} -o {shlex.quote(program)}"
+
+
 class _Writer:
     def __init__(self, program: Statements, about: About) -> None:
         self._program = program
@@ -71,7 +78,8 @@ class _Writer:
         needed |= {"groups"} if program.groups else {"world"}
         yield "/*"
         name = plain(about.file)
-        command = f"mpicc -O2 {name} -o skeleton && mpiexec -n {program.ranks} ./skeleton"
+        compiled = "skeleton.out" if name == "skeleton" else "skeleton"
+        command = f"{compiling(name, compiled)} && mpiexec -n {program.ranks} ./{compiled}"
         yield from (f" * {line}".rstrip() for line in about.head(program.ranks, command, program.places))
         yield " */"
         yield "#include <mpi.h>"

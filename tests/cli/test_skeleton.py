@@ -136,6 +136,27 @@ def test_the_language_is_that_of_the_file_unless_it_is_stated(capsys: pytest.Cap
 
 
 @pytest.mark.parametrize(
+    ("file", "compiling", "compiled"),
+    [
+        ("s.c", "mpicc -O2 s.c", "s"),
+        ("s.txt", "mpicc -O2 -x c s.txt", "s"),
+        ("s", "mpicc -O2 -x c s", "s.out"),
+        ("skeleton", "mpicc -O2 -x c skeleton", "skeleton.out"),
+    ],
+)
+def test_a_program_in_c_of_any_name_is_compiled_as_c(
+    capsys: pytest.CaptureFixture[str], file: str, compiling: str, compiled: str
+) -> None:
+    """Where the name does not tell a compiler the language, the commands do; the program never replaces its source."""
+    status, said, _ = run(capsys, "loop.clue", "--scale", "10", "-o", file, "--language", "c")
+    assert status == 0
+    shown = [line.strip() for line in said.splitlines()]
+    assert f"Next: {compiling} -o {compiled}; mpiexec -n 2 ./{compiled}" in shown
+    own = "skeleton.out" if file == "skeleton" else "skeleton"
+    assert f"{compiling} -o {own} && mpiexec -n 2 ./{own}\n" in Path(file).read_text()
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["loop.clue", "-o", "s.py"], "one of the arguments --seconds --scale --shortest is required"),

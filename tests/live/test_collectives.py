@@ -256,6 +256,12 @@ def test_neighbourhoods(live: Live, ranks: int) -> None:
         request.Wait()
         assert list(found) == [10 * left, 10 * left + 1]
         assert ring.neighbor_alltoall(["a", "b"]) == ["a", "b"]
+        class Thing:
+            pickled = 0
+            def __reduce__(self):
+                Thing.pickled += 1
+                return bytes, (65536,)
+        assert ring.neighbor_allgather(Thing()) == [bytes(65536)] * 2 and Thing.pickled == 1
         for extent in {1, min(size, 2)}:
             circle = comm.Create_cart([extent], periods=[True])
             if circle != MPI.COMM_NULL:
@@ -282,8 +288,8 @@ def test_blocks_for_null_neighbours_take_no_memory(live: Live) -> None:
         line.Neighbor_allgather(block, both)
         line.Neighbor_alltoall(np.concatenate([block, block]), both)
         assert rank == 0 or (both[:8192] == rank - 1).all()
-        came = line.neighbor_alltoall([bytes(65536)] * 2)
-        assert [each is None for each in came] == [rank == 0, rank == size - 1]
+        for came in (line.neighbor_alltoall([bytes(65536)] * 2), line.neighbor_allgather(bytes(65536))):
+            assert [each is None for each in came] == [rank == 0, rank == size - 1]
         comm.Barrier()
         assert arena.used == 0, arena.used
         """,

@@ -193,6 +193,51 @@ for k in range(2):
 for each in (*pair, nothing):
     each.Free()
 """,
+    "partitioned requests with null partners rest once they are complete": """
+into, out = comm.Precv_init(mine, 5, MPI.PROC_NULL, 4), comm.Psend_init([mine, 1, MPI.INT], 5, MPI.PROC_NULL, 4)
+for k in range(2):
+    MPI.Prequest.Startall([into, out])
+    assert into.Parrived(4) and not out.Test()
+    each = [into, out, comm.Irecv(found, left, 4)]
+    assert MPI.Request.Waitany(each) == 0
+    out.Pready_range(0, 4)
+    assert MPI.Request.Waitany(each) == 1
+    mine[:] = 10 * rank + k
+    comm.Send(mine, right, 4)
+    assert MPI.Request.Waitany(each, status) == 2 and status.source == left and found[0] == 10 * left + k
+into.Free()
+out.Free()
+comm.Psend_init(None, 5, MPI.PROC_NULL).Free()
+""",
+    "persistent collectives of one rank rest once they are complete": """
+room = np.zeros(5, "i")
+alone = MPI.COMM_SELF.Allreduce_init(mine, room)
+for k in range(2):
+    mine[:] = 10 * rank + k
+    alone.Start()
+    pair = [alone, comm.Irecv(found, left, 4)]
+    assert MPI.Request.Waitany(pair) == 0 and room[4] == mine[4]
+    comm.Send(mine, right, 4)
+    assert MPI.Request.Waitany(pair, status) == 1 and status.source == left and found[0] == 10 * left + k
+alone.Free()
+""",
+    "a wait for all that fails tells the source of each message": """
+pair = [comm.Recv_init(found, left, 4), comm.Irecv(np.zeros(1, "i"), left, 5)]
+pair[0].Start()
+comm.Send(mine, right, 4)
+comm.Send(mine, right, 5)
+statuses = [MPI.Status(), MPI.Status()]
+try:
+    MPI.Request.Waitall(pair, statuses)
+except MPI.Exception:
+    assert [(each.source, each.tag) for each in statuses] == [(left, 4), (left, 5)]
+else:
+    raise AssertionError
+pair[1] = comm.Irecv(np.zeros(5, "i"), left, 6)
+comm.Send(mine, right, 6)
+assert MPI.Request.Waitany(pair) == 1
+pair[0].Free()
+""",
     "probes see messages and matched probes keep them": """
 comm.Send(mine, right, 8)
 assert comm.Probe(left, 8, status) and (status.source, status.Get_count(MPI.INT)) == (left, 5)
@@ -428,6 +473,27 @@ MPI.Wtime()
     with fake_kernel.started(rate=1e9) as processes:
         kernel = run(text, 1, processes)
     assert [(call.cpu, kernel.regions[call.region]) for _, call in kernel.log if call.cpu] == [(5000, "product")]
+
+
+@pytest.mark.parametrize(("rate", "work"), [(None, [3000, 3000]), (1e9, [3000, 3000, 5000])])
+def test_work_within_a_call_counts_only_if_it_takes_time(run: Run, rate: float | None, work: list[int]) -> None:
+    """Each of two ranks declares 3000 flops, and rank 0 another 5000 in the function of a reduction.
+
+    The time within a call is no burst, so its flops do not count, unless declared work is all that takes time.
+    """
+    text = """
+from mpi4py import MPI
+import virtual_layer
+def product(one, other):
+    with virtual_layer.region("product", flops=5000):
+        return one * other
+with virtual_layer.region("product", flops=3000):
+    pass
+assert MPI.COMM_WORLD.reduce(2, product) == (None if MPI.COMM_WORLD.rank else 4)
+"""
+    with fake_kernel.started(rate=rate) as processes:
+        kernel = run(text, 2, processes)
+    assert sorted(call.nbytes for _, call in kernel.log if call.op == LiveOp.WORK) == work
 
 
 def test_measured_bursts_are_the_threads_own_time(run: Run) -> None:

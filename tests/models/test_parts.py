@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clue.models.parts import Part, ProgramModel, Repeated, Runs
+from clue.report.model.program_document import program_model_document
 
 
 def gravity(ranks: tuple[int, ...], node_ranks: int) -> ProgramModel:
@@ -57,7 +58,7 @@ def test_sizes_and_ranks_are_outside_though_a_term_is_inside() -> None:
 def test_runs_that_never_enter_a_loop_do_not_tell_what_an_iteration_takes() -> None:
     """A master takes 0.5 s, and serves each of P - 1 workers three times for n ms: 6.5 s at n = 200 on 11 ranks.
 
-    A single rank has no workers. It was recorded, too, and takes 0.5 s.
+    A single rank has no workers. It was recorded, too, and takes 0.5 s; so the stated domain begins with it.
     """
     at = [(float(n), float(p)) for p in (1, 2, 3, 4) for n in (100, 200, 300)]
     serves = Part("Recv", tuple(1e-3 * n if p > 1 else 0.0 for n, p in at))
@@ -69,3 +70,4 @@ def test_runs_that_never_enter_a_loop_do_not_tell_what_an_iteration_takes() -> N
     assert model.predict(200, 1).seconds == pytest.approx(0.5)
     assert model.outside(200, 1) == () and len(model.outside(200, 11)) == 1
     assert max(map(abs, model.off)) < 1e-9
+    assert program_model_document(model)["domain"] == {"n": [100, 300], "P": [1, 4]}

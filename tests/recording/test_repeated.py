@@ -70,6 +70,14 @@ def test_recordings_of_an_earlier_run_are_gone(recorder: Recorder, tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.2.clue", "x.clue"]
 
 
+def test_what_fills_a_gap_is_removed(recorder: Recorder, tmp_path: Path) -> None:
+    """A fourth recording of an earlier run, whose second and third are gone, would count as one of the new run."""
+    record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.4.clue", 1)
+    record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 3)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.2.clue", "x.3.clue", "x.clue"]
+    assert len(recorder.recorded) == 4
+
+
 def test_a_run_that_fails_later_leaves_none_of_an_earlier_one(recorder: Recorder, tmp_path: Path) -> None:
     """If the second recording fails, the new first one stays alone: repeats of the earlier run are gone already."""
     target = tmp_path / "x.clue"

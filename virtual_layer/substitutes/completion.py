@@ -55,15 +55,18 @@ def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False
             lives = [by_handle.get(request.handle) for request in requests]
             _settle(layer, requests, lives, mode, blocking)
             ready = [live is not None and live.complete for live in lives]
+            held = [bool(request) for request in requests]
             result = None
             try:
                 result = work(original, cls, requests, statuses) if unpickles else original(cls, requests, statuses)
                 return result
             finally:
-                if result is None:  # the call failed, and has ended the requests that it looked at
-                    done: Iterable[int] = [index for index, request in enumerate(requests) if not request]
-                else:
+                if result is not None:
                     done = completed(result, len(lives))
+                elif mode == _ALL:  # the call failed: all are complete, and have their statuses in their own places
+                    done = range(len(lives))
+                else:  # the call failed, and has ended the requests that it looked at
+                    done = [index for index, request in enumerate(requests) if held[index] and not request]
                 for place, index in enumerate(done):
                     live = lives[index]
                     if live is not None and ready[index]:

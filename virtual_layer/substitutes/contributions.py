@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clue.trace.ops import NO_REQUEST, PROC_NULL, Flag
 from virtual_layer.meaning.arguments import in_place
-from virtual_layer.substitutes.factories import Factory, of_several
+from virtual_layer.substitutes.factories import Factory, Function, of_several
 from virtual_layer.substitutes.meeting import rooted
 
 if TYPE_CHECKING:
@@ -145,7 +145,13 @@ def persistent(read: Reader) -> Factory:
         request = layer.requests.prepare(start)
         return request
 
-    return of_several(call)
+    def make(layer: Layer, original: Function) -> Function:
+        def on_one(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return layer.requests.add_null(original(self, *args, **kwargs))
+
+        return of_several(call)(layer, on_one)
+
+    return make
 
 
 def ways(of: str, readers: dict[str, Reader]) -> dict[tuple[str, str], Factory]:

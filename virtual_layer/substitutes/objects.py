@@ -155,15 +155,22 @@ def _across(layer: Layer, comm: LiveComm, payloads: list[Any], sizes: list[int],
 
 
 def _neighbor_allgather(layer: Layer, comm: LiveComm, sendobj: Any) -> list[Any]:
-    return _neighbor_alltoall(layer, comm, [sendobj] * len(edges(comm)[1]))
+    """Send one object to all destinations of a topology; as in mpi4py, it is pickled once."""
+    destinations = edges(comm)[1]
+    payload, size = Parcel(layer).pack(sendobj, max(len(destinations), 1))
+    if not destinations:
+        layer.port.release(payload)
+    return _to_neighbors(layer, comm, [payload] * len(destinations), [size] * len(destinations))
 
 
 def _neighbor_alltoall(layer: Layer, comm: LiveComm, sendobj: Any) -> list[Any]:
-    """Send an object to each destination of a topology: sizes first, then pickles."""
+    return _to_neighbors(layer, comm, *_pack_each(Parcel(layer), sendobj, len(edges(comm)[1])))
+
+
+def _to_neighbors(layer: Layer, comm: LiveComm, payloads: list[Any], sizes: list[int]) -> list[Any]:
+    """Send a pickle to each destination of a topology: sizes first, then pickles."""
     parcel = Parcel(layer)
-    destinations = edges(comm)[1]
-    payloads, sizes = _pack_each(parcel, sendobj, len(destinations))
-    for dest, payload in zip(destinations, payloads, strict=True):
+    for dest, payload in zip(edges(comm)[1], payloads, strict=True):
         if dest < 0:  # mpi4py pickles this object, too, but nobody reads it
             layer.port.release(payload)
     came: list[Any] = []

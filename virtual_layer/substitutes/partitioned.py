@@ -1,6 +1,7 @@
 """Partitioned messages: one message whose parts the sender declares ready one by one.
 
-It is sent when all parts are ready, and all parts arrive together: MPI allows this, and most libraries do it.
+It is sent when all parts are ready, and all parts arrive together: MPI allows this, and most libraries do it. To a null
+partner nothing is sent then.
 """
 
 from __future__ import annotations
@@ -47,13 +48,17 @@ def psend_init(layer: Layer, original: Function) -> Function:
         self: Any, buf: Any, partitions: int, dest: int, tag: int = 0, info: Any = layer.mpi.INFO_NULL
     ) -> Any:
         known = ends.to(self, dest, tag)
-        if known is None or partitions < 1:
+        is_null = dest == ends.null and ends.to(self, 0, tag) is not None
+        if (known is None and not is_null) or partitions < 1:
             return original(self, buf, partitions, ends.real(self, dest), tag, info)
-        packing = init(self, all_blocks(layer.mpi, buf, partitions), 0, 0)
+        packing = init(self, all_blocks(layer.mpi, buf, partitions), dest if is_null else 0, 0)
         request = layer.requests.prepare(lambda _: None)
         live = layer.requests.by_handle[request.handle]
 
         def send() -> None:
+            if known is None:
+                layer.requests.end(request)
+                return
             begin(packing)
             payload, size = layer.collect(packing, comm=self)
             live.serials = (layer.requests.serial(),)
@@ -84,6 +89,8 @@ def precv_init(layer: Layer, original: Function) -> Function:
         info: Any = layer.mpi.INFO_NULL,
     ) -> Any:  # fmt: skip
         known = ends.of(self, source, tag)
+        if source == ends.null and partitions >= 1 and ends.to(self, 0, tag) is not None:
+            return requests.add_null(init(self, all_blocks(layer.mpi, buf, partitions), source, tag))
         if known is None or partitions < 1 or source < 0 or tag < 0:
             return original(self, buf, partitions, ends.real(self, source), tag, info)
         real_tag = known.next_tag()

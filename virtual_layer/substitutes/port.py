@@ -164,12 +164,15 @@ class Port:
             self._name, self.region = name, self._regions[name]
 
     def leave_region(self, flops: float) -> None:
-        """End the present region; ``flops`` are its operations, if the program declares them."""
+        """End the present region; ``flops`` are its operations, if the program declares them.
+
+        Within a call they do not count, as its time does not, unless they are what takes time.
+        """
         with self:
             if self.rate is not None:
                 self._burst += round(flops / self.rate * 1e9)
             self._end_burst()
-            if flops:
+            if flops and (self._depth == 1 or self.rate is not None):
                 self._queue.append((_WORK, 0, self.region, -1, 0, 0, round(flops), -1, 0, (), None, -1))
             self._name = self._nested.pop() if self._nested else ""
             self.region = self._regions[self._name]

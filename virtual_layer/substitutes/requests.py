@@ -129,9 +129,10 @@ class LiveRequests:
         return request
 
     def add_null(self, request: Any) -> Any:
-        """Remember a real persistent request with a null partner: once started it is complete, and then it rests.
+        """Remember a real persistent request that needs no other rank: once started it is complete, and then it rests.
 
-        The library takes a request that rests for a complete one when it is asked for its status.
+        It has a null partner, or is a collective of one rank. The library takes a request that rests for a complete one
+        when it is asked for its status.
         """
 
         def begin(live: LiveRequest) -> None:

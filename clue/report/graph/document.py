@@ -23,7 +23,7 @@ def graph_document(profile: GraphProfile) -> dict[str, object]:
         document["model"] = {
             "recordings": len(off),
             "error": {"mean": sum(off) / len(off), "largest": max(off)},
-            "domain": {name: list(ends) for name, ends in profile.composition.time.domain.items()},
+            "domain": {name: list(ends) for name, ends in profile.composition.runs.domain.items()},
             **({} if profile.estimated is None else estimate_document(profile.estimated)),
         }
     return document

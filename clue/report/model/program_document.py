@@ -43,7 +43,7 @@ def program_model_document(model: ProgramModel) -> dict[str, object]:
             {"part": each.name.lstrip("/"), "model": formula_text(each.time)} for each in spent("", model.time, at)
         ],
         "error": {"mean": sum(off) / len(off), "largest": max(off)},
-        "domain": {name: list(ends) for name, ends in model.time.domain.items()},
+        "domain": {name: list(ends) for name, ends in model.runs.domain.items()},
         "runs": len(off),
         "warnings": misfit(off),
     }
