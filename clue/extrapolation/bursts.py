@@ -359,7 +359,7 @@ def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int
     if not len(seconds) or not (seconds > _LEAST).any():
         return Pool(None, None, Distribution.of([]))
     bounded = _without_outliers(example, seconds)
-    cut, seconds = np.bincount(example, seconds - bounded), bounded
+    cut, seconds = np.bincount(example, seconds - bounded).astype(np.float64), bounded
     v = {name: column for name, column in v.items() if name != BEFORE}
     found = local_size(v, example, seconds, blocks) if len(np.unique(example)) < len(seconds) else None
     shares = _Shares.of(v, example, seconds)

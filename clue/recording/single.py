@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.children import limits_hint
-from clue.errors import CANNOT_RECORD, NEVER_CALLED_MPI, RecordError, TraceError, UsageError
+from clue.errors import CANNOT_RECORD, NEVER_CALLED_MPI, RecordError, TraceError
 from clue.files import drafts, write_texts
 from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
 from clue.trace import Head, Trace

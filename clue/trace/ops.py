@@ -35,8 +35,8 @@ collectives               comm; peer = root where there is one; NONBLOCKING: req
   ``NEIGHBOR``            extra = n_out, dests…, sizes…, n_in, sources… (any neighbourhood collective)
   ``COMM``                0: a collective communicator constructor on ``comm``, costed as an allreduce of 8 B
 ``SPAWN``                 comm, peer = root, nbytes = children, extra = the index of their world in the head
-``LOCAL``                 a call that costs nothing in the model (Send_init, Attach_buffer, …); with ``CANCELLED``, a send
-                          that was cancelled
+``LOCAL``                 a call that costs nothing in the model (Send_init, Attach_buffer, …); with ``CANCELLED``, a
+                          send that was cancelled
 ``OTHER``                 a call the simulator does not model (RMA, MPI-IO, …): named and timed, reported, skipped
 ========================= ===========================================================================================
 

@@ -147,7 +147,7 @@ BAD = {
     "more or less": (
         "next: 100",
         "next: '1.900'",
-        "next must be an amount that can be read in one way, got '1.900': did you mean \"1,900\" or \"1.9\"?",
+        'next must be an amount that can be read in one way, got \'1.900\': did you mean "1,900" or "1.9"?',
     ),
     "uncertain": ("next: 100", "next: 5 EUR ± 3 %", "must be an amount without a spread"),
     "a strange currency": ("next: 100", "next: 5 USD", "next must be in EUR"),

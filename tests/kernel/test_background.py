@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import isclose
 from random import Random
@@ -242,7 +242,7 @@ def same(got: Sequence[float], expected: Sequence[float]) -> bool:
 
 
 @cache
-def judged(progress: Progress, model: str, times: type[Times], seed: int) -> tuple[Case, list[float]]:
+def judged(progress: Progress, model: str, times: Callable[[Random], Times], seed: int) -> tuple[Case, list[float]]:
     """Return a random case and the finish times of the oracle, which takes longer than the engines."""
     case = random_case(times(Random(f"{model} {progress.name} {seed}")), MODELS[model], progress)
     return case, finishes(*case, "oracle")

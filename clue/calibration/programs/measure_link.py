@@ -366,7 +366,6 @@ class LinkProbe:
             taken = size
         return taken, None
 
-
     def arriving(self, eager: int | None, waits: int | None) -> int | None:
         """Return the size, 8 or 0 B, of a message that arrives without its receive; ``None`` if neither does.
 
