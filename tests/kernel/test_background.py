@@ -254,7 +254,7 @@ each_progress = pytest.mark.parametrize("progress", list(Progress), ids=lambda p
 @pytest.mark.parametrize("times", [Times, Ticks], ids=["digits", "ticks"])
 @pytest.mark.parametrize("model", MODELS)
 @each_progress
-def test_engines_say_what_the_page_says(progress: Progress, model: str, times: type[Times]) -> None:
+def test_engines_say_what_the_page_says(progress: Progress, model: str, times: Callable[[Random], Times]) -> None:
     """Both engines give the finish times of the oracle, an independent reading of the model's page."""
     for seed in range(CASES):
         case, expected = judged(progress, model, times, seed)
