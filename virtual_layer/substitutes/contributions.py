@@ -147,7 +147,7 @@ def persistent(read: Reader) -> Factory:
 
     def make(layer: Layer, original: Function) -> Function:
         def on_one(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return layer.requests.add_null(original(self, *args, **kwargs))
+            return layer.requests.add_alone(original(self, *args, **kwargs))
 
         return of_several(call)(layer, on_one)
 

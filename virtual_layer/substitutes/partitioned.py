@@ -90,7 +90,7 @@ def precv_init(layer: Layer, original: Function) -> Function:
     ) -> Any:  # fmt: skip
         known = ends.of(self, source, tag)
         if source == ends.null and partitions >= 1 and ends.to(self, 0, tag) is not None:
-            return requests.add_null(init(self, all_blocks(layer.mpi, buf, partitions), source, tag))
+            return requests.prepare_null(init(self, all_blocks(layer.mpi, buf, partitions), source, tag))
         if known is None or partitions < 1 or source < 0 or tag < 0:
             return original(self, buf, partitions, ends.real(self, source), tag, info)
         real_tag = known.next_tag()

@@ -424,7 +424,7 @@ def send_init(flags: int = 0) -> Factory:
             known = ends.to(self, dest, tag)
             if known is None:
                 request = original(self, buf, ends.real(self, dest), tag)
-                return layer.requests.add_null(request) if dest == ends.null else request
+                return layer.requests.prepare_null(request) if dest == ends.null else request
             packing = original(self, buf, 0, 0)
 
             def start(serial: int) -> None:
@@ -449,7 +449,7 @@ def recv_init(layer: Layer, original: Function) -> Function:
         known = ends.of(self, source, tag)
         if known is None:
             request = original(self, buf, ends.real(self, source), tag)
-            return requests.add_null(request) if source == ends.null else request
+            return requests.prepare_null(request) if source == ends.null else request
         real_tag = known.next_tag()
         request = original(self, buf, 0, real_tag)
 

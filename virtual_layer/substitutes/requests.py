@@ -85,6 +85,7 @@ class LiveRequests:
         self._irecv = own.original("Comm", "Irecv")
         self._recv_init = own.original("Comm", "Recv_init")
         self._cancel = own.original("Request", "Cancel")
+        self._free = own.original("Request", "Free")
 
     def serial(self) -> int:
         """Return a number for a request."""
@@ -128,11 +129,27 @@ class LiveRequests:
         self.add(request, LiveRequest(own.parcels, tag, ())).start = begin
         return request
 
-    def add_null(self, request: Any) -> Any:
-        """Remember a real persistent request that needs no other rank: once started it is complete, and then it rests.
+    def prepare_null(self, request: Any) -> Any:
+        """Return a persistent request that is complete once started, in place of a real one with a null partner.
 
-        It has a null partner, or is a collective of one rank. The library takes a request that rests for a complete one
-        when it is asked for its status.
+        The real one will not do: MPICH 5 waits in Waitany for ever if a persistent receive with a null partner is
+        there, and other libraries take one that rests for a complete one when they are asked for its status.
+        """
+        self._free(request)
+        null = self._own.mpi.PROC_NULL, self._own.mpi.ANY_TAG
+        prepared = self.prepare(lambda _: None)
+
+        def begin(live: LiveRequest) -> None:
+            self._complete(live, None)
+            live.envelope = null
+
+        self.by_handle[prepared.handle].start = begin
+        return prepared
+
+    def add_alone(self, request: Any) -> Any:
+        """Remember a real persistent collective of one rank: once started it is complete, and then it rests.
+
+        The library takes a request that rests for a complete one when it is asked for its status.
         """
 
         def begin(live: LiveRequest) -> None:
