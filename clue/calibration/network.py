@@ -14,7 +14,7 @@ from clue.calibration.launching import Reporter, launcher, run_program, silent
 from clue.calibration.link import FittedLink, fit_link, progress_of
 from clue.calibration.machine_file import CalibratedNetwork, MachineFile, node_lines, size_text
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
-from clue.calibration.residuals import Residual, Residuals, residuals, summary
+from clue.calibration.residuals import Residual, Residuals, one_node, pair, residuals, summary
 from clue.errors import UsageError
 from clue.machine import LinkNoise, Machine, Network, NodeType, Ports
 from clue.units import count_of, format_size, format_time
@@ -35,11 +35,13 @@ class Calibration:
     Attributes:
         measurement: The measured or imported data.
         fitted: The link.
+        machine: The machine on which the measurement is simulated.
         residuals: Differences between the measurement and its simulation.
     """
 
     measurement: Measurement
     fitted: FittedLink
+    machine: Machine
     residuals: Residuals
 
 
@@ -48,7 +50,7 @@ def calibrate_within(measurement: Measurement, eager_limit: float | None = None)
     alone = fit_link(replace(measurement, shared=()), eager_limit, within=True)
     bandwidth, said = copy_bandwidth(measurement, alone.link)
     fitted = replace(alone, copy_bandwidth=bandwidth, assumptions=(*alone.assumptions, *said))
-    return _compared(measurement, fitted, within=True)
+    return _compared(measurement, fitted, one_node(fitted))
 
 
 def with_copies(
@@ -91,15 +93,16 @@ def with_copies(
 
 def calibrate_link(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
     """Fit a link between nodes to a measurement and simulate the measurement on it."""
-    return _compared(measurement, fit_link(measurement, eager_limit))
+    fitted = fit_link(measurement, eager_limit)
+    return _compared(measurement, fitted, pair(fitted.link, fitted.progress))
 
 
-def _compared(measurement: Measurement, fitted: FittedLink, *, within: bool = False) -> Calibration:
-    """Simulate a measurement on the fitted link, whose noise follows from the comparison."""
-    found = residuals(measurement, fitted, within=within)
+def _compared(measurement: Measurement, fitted: FittedLink, machine: Machine) -> Calibration:
+    """Simulate a measurement on a machine with the fitted link, whose noise follows from the comparison."""
+    found = residuals(measurement, machine)
     deviation = _deviation(measurement, found)
     link = replace(fitted.link, noise=LinkNoise(deviation, deviation))
-    return Calibration(measurement, replace(fitted, link=link), found)
+    return Calibration(measurement, replace(fitted, link=link), machine, found)
 
 
 def _deviation(measurement: Measurement, found: Residuals) -> float:

@@ -51,12 +51,8 @@ class Residuals:
     gap: tuple[Residual, ...]
 
 
-def residuals(measurement: Measurement, fitted: FittedLink, *, within: bool = False) -> Residuals:
-    """Simulate the measurement on two nodes with the fitted link between them, or on one with the link within it.
-
-    The memory of the one node copies messages at the fitted ``copy_bandwidth``, which a single message may exceed.
-    """
-    machine = one_node(fitted) if within else pair(fitted.link, fitted.progress)
+def residuals(measurement: Measurement, machine: Machine) -> Residuals:
+    """Simulate the measurement on a machine with the fitted link: a :func:`pair` of nodes, or :func:`one_node`."""
     one_way = [(row.size, row.one_way.value) for row in measurement.rows if row.one_way and row.one_way.value > 0]
     gaps = [(row, row.gap.value) for row in measurement.rows if row.gap and row.gap.value > 0]
     return Residuals(
@@ -73,7 +69,10 @@ def pair(link: Link, progress: Progress = Progress.ASYNCHRONOUS) -> Machine:
 
 
 def one_node(fitted: FittedLink) -> Machine:
-    """Return a node of two processors with a link within it, and its copy bandwidth."""
+    """Return a node of two processors with the link within it.
+
+    Its memory copies messages at the fitted ``copy_bandwidth``, which a single message may exceed.
+    """
     node = NodeType("node", processors=2, copy_bandwidth=fitted.copy_bandwidth)
     return Machine("node", (node,), Network(fitted.link, fitted.link, progress=fitted.progress))
 

@@ -340,7 +340,7 @@ def test_the_eager_limit_shows_as_a_jump_of_half_round_trips() -> None:
     assert stated.link.eager_limit == 32768
     assert fit_link(found, eager_limit=float("inf")).link.eager_limit is None
     for fitted in (guessed, stated):
-        assert summary(residuals(found, fitted).one_way)[2] < 0.05
+        assert summary(residuals(found, pair(fitted.link)).one_way)[2] < 0.05
 
 
 def test_an_eager_limit_that_was_not_found_exactly_is_said() -> None:
@@ -390,7 +390,8 @@ def test_fitted_curves_of_four_real_networks_are_within_5_percent(cloud: str) ->
 
 def residuals_of(found: Measurement) -> tuple[tuple[Residual, ...], ...]:
     """Return the residuals of half round trips and of streams for the fitted link."""
-    both = residuals(found, fit_link(found))
+    fitted = fit_link(found)
+    both = residuals(found, pair(fitted.link, fitted.progress))
     return both.one_way, both.gap
 
 

@@ -8,8 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clue.calibration.measurement import Estimate, Measurement, SizeRow
+from clue.calibration.network import calibrate_within
 from clue.models import Method, Run, Use, fit_cluster
 from clue.models.model import Model
+from clue.report.calibration.plot import draw_calibration
 from clue.report.machine.plot import plot_machine
 from clue.report.model.plot import draw_model
 from clue.report.ranking.plot import plot_performance, plot_ranking, plot_speedup
@@ -17,7 +20,7 @@ from clue.report.result.communication import draw_communication
 from clue.report.timeline.plot import draw_timeline
 from clue.result import SEGMENT, Result, Timeline, Traffic
 from tests.report.cases import SCALING, machine, many_ranks, ranking, result
-from tests.report.pictures import is_picture, texts
+from tests.report.pictures import is_picture, points, texts
 
 
 @pytest.mark.long
@@ -41,6 +44,19 @@ def test_a_picture_of_a_model_counts_the_runs_that_it_leaves_out() -> None:
     for runs, told in ((alone, "All 5 runs"), ([*alone, mixed], "5 of 6 runs\n(others have no model, ")):
         model = Model("m", "nt", False, "runs.csv", "2026-12-01", tuple(runs), fit_cluster(runs, Method("nt")))
         assert any(text.startswith(told) for text in texts(draw_model(model)))
+
+
+def test_a_picture_of_a_link_within_a_node_has_the_fit_that_is_judged() -> None:
+    """Memory copies 8 GB/s, less than the 10 GB/s of one message measured: on the node 1 MiB takes 1 us + 131 us."""
+    rows = [
+        SizeRow(size, Estimate.alone(1e-6 + size * 1e-10), gap=Estimate.alone(size * 1e-10))
+        for size in (1 << k for k in range(21))
+    ]
+    four = SizeRow(1 << 20, gap=Estimate.alone((1 << 20) / 8e9), pairs=4)
+    within = calibrate_within(Measurement(tuple(rows), hosts=("a", "a"), shared=(four,)))
+    lines = draw_calibration(within, "a title").axes[0].get_lines()
+    (fit,) = [line for line in lines if line.get_label() == "half round trip, fit"]
+    assert points(fit)[-1] == pytest.approx([1 << 20, 1e-6 + (1 << 20) / 8e9], rel=0.03)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, pytest.param(12, marks=pytest.mark.long), 200])

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter
 from clue.calibration.contention import Experiment, Judged, PairMeasurement, known_ports
 from clue.calibration.measurement import Estimate
 from clue.calibration.network import Calibration
-from clue.calibration.residuals import Residual, pair, simulated_one_way
+from clue.calibration.residuals import Residual, simulated_one_way
 from clue.machine import Machine
 from clue.report.shared import style
 from clue.units import format_size, format_time
@@ -104,7 +104,6 @@ def draw_contention(measurement: PairMeasurement, judged: Sequence[Judged], mach
 
 def _draw_times(axes: Axes, calibration: Calibration) -> None:
     link, rows = calibration.fitted.link, calibration.measurement.rows
-    machine = pair(link, calibration.fitted.progress)
     largest = max(row.size for row in rows)
     # Times jump behind the eager limit; a line between distant sizes would show a slope instead.
     jump = [] if link.eager_limit is None else [link.eager_limit, link.eager_limit + 1]
@@ -112,9 +111,8 @@ def _draw_times(axes: Axes, calibration: Calibration) -> None:
     _points(axes, "half round trip, measured", [(row.size, row.one_way) for row in rows], style.COMPUTE, "o")
     _points(axes, "per message of a stream, measured", [(row.size, row.gap) for row in rows], style.SEND, "s")
     _points(axes, "sender blocked, measured", [(row.size, row.blocked) for row in rows], style.RECEIVE, "^")
-    axes.plot(
-        *_line(sizes, _simulated(machine, sizes)), color=style.COMPUTE, linewidth=1.6, label="half round trip, fit"
-    )
+    halves = [simulated_one_way(calibration.machine, int(size)) for size in sizes]
+    axes.plot(*_line(sizes, halves), color=style.COMPUTE, linewidth=1.6, label="half round trip, fit")
     gaps = calibration.residuals.gap
     if gaps:
         simulated = [each.fitted for each in gaps]
@@ -140,10 +138,6 @@ def _draw_times(axes: Axes, calibration: Calibration) -> None:
             linestyle=":",
             label=f"eager up to {format_size(link.eager_limit)}",
         )
-
-
-def _simulated(machine: Machine, sizes: np.ndarray) -> list[float]:
-    return [simulated_one_way(machine, int(size)) for size in sizes]
 
 
 def _line(sizes: np.ndarray, times: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
