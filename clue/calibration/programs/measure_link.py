@@ -366,18 +366,16 @@ class LinkProbe:
             taken = size
         return taken, None
 
-    def arriving(self, eager: int | None, waits: int | None) -> int | None:
+    def arriving(self, eager: int | None) -> int | None:
         """Return the size, 8 or 0 B, of a message that arrives without its receive; ``None`` if neither does.
 
         A receive of any other message must not be timed behind a later one: its sender would wait for ever.
 
         Args:
-            eager: Largest size whose sender does not wait for its receive; ``None`` if all wait.
-            waits: Smallest size whose sender does; ``None`` if none does.
+            eager: Largest size whose sender is known not to wait for its receive; ``None``: unknown, or all wait.
         """
         for size in (8, 0):
-            known = waits is None or (eager is not None and size <= eager)
-            if known or not self.sender_waits(size, _POLL):
+            if (eager is not None and size <= eager) or not self.sender_waits(size, _POLL):
                 return size
         return None
 
@@ -402,7 +400,7 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     corners = [size for size in (eager, waits) if size is not None and size not in usable and size <= usable[-1]]
     usable = sorted([*usable, *corners])
     link.until_precise(usable, progress.begin + limit * (_FOR_EAGER + _FOR_ROUND_TRIPS), streams=False)
-    small = link.arriving(eager, waits)
+    small = link.arriving(eager)
     receive = None if small is None else link.receive(small, 500 if link.usual(small) < 1e-3 else 50)
     for size in usable:
         progress.tell(f"calls of nonblocking sends of {size} B")
