@@ -34,7 +34,7 @@ from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
 from clue.units import format_share
 
-#: By default, all options are ranked if there are at most this many; otherwise this many of the first ones.
+#: By default, up to the first number of options all are ranked; of more options, the second number.
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
 #: Number of first options whose queues are also simulated at other loads, if all splits are simulated.
 _CURVES = 7

@@ -57,7 +57,7 @@ def orders(compared: Sequence[Compared]) -> tuple[Order, ...]:
 
 
 def _order(program: str, size: str, group: Sequence[Compared]) -> Order:
-    # The order of rows must not decide between equal predictions, which do not tell the slowest from the others.
+    # Of equal predictions the slowest counts, so that the order of rows does not decide.
     chosen = min(group, key=lambda each: (each.predicted, -each.case.measured))
     best = min(group, key=lambda each: (each.case.measured, each is not chosen))
     tau = kendall_tau([(each.predicted, each.case.measured) for each in group])

@@ -446,9 +446,9 @@ def test_a_model_in_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("command", ["simulate which.yaml", "serve which.yaml --port 0"])
+@pytest.mark.usefixtures("fitted")
 def test_repeats_have_no_effect_on_models(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Programs with models are not recorded, so a number of recordings is refused."""
-    run(capsys, FIT)
     Path("which.yaml").write_text(COMPARISON.replace("SIZE", "3200"))
     status, out, err = run(capsys, f"{command} --repeats 2")
     assert (status, out) == (2, "")
