@@ -112,8 +112,7 @@ class Communicators(dict[int, RecordedComm]):
         """Register the result of Create_intercomm: two groups whose leaders met."""
         group = parent.group
         # After Merge, a member may be of another world: any communicator may show it, above all that of the leaders.
-        further = [each for each in self.values() if each.known]
-        remote = self._identify(comm.Get_remote_group(), [self.world, parent, *further])
+        remote = self._identify(comm.Get_remote_group(), [each for each in self.values() if each.known])
         if not parent.known or remote is None:
             return self._add(comm, "Create_intercomm", None, [], [])
         shared = ("Create_intercomm", tag, *sorted([tuple(group), tuple(remote)]))

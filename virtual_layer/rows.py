@@ -18,7 +18,7 @@ from clue.trace.parts import ROW, offset_of
 
 
 def window_of(page: int) -> int:
-    """Return the bytes of a window for pages of this size: whole pages, and whole rows, because nine pages are."""
+    """Return the bytes of a window for pages of this size: a multiple of nine pages, which contain whole rows."""
     return 9 * page * max((28 << 10) // page, 1)
 
 

@@ -344,7 +344,7 @@ def _of_repeats(target: Path) -> list[str]:
     names = ", ".join(path.name for path in repeats_beside(target))
     if not names:
         return []
-    return [f"{names} beside the trace: readers take each for a repeat of it, remove what an earlier run has left"]
+    return [f"{names} beside the trace: readers take each for a repeat of it; remove those of an earlier run"]
 
 
 def calibrate(recorder: Recorder, stem: Path) -> float:

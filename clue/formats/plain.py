@@ -175,8 +175,8 @@ def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
             ops.op == Op.MPROBE,
         ),
         (
-            "Test or probe that found nothing does not tell of what; it is|"
-            "Tests or probes that found nothing do not tell of what; they are",
+            "Test or probe that found nothing does not say what it looked for and is|"
+            "Tests or probes that found nothing do not say what they looked for and are",
             "left out",
             (ops.op == Op.POLL) & ((ops.peer < 0) | (ops.tag < 0)) & (ops.flags & _CANCELLED == 0),
         ),

@@ -248,12 +248,11 @@ def _node_types(machine: Machine) -> list[NodeType]:
     return [each for state in machine.epochs for each in state.node_types().values()]
 
 
-def _misspelt_regions(machine: Machine, program: Description) -> Iterator[Caveat]:
+def _misspelt_regions(machine: Machine, types: Sequence[NodeType], program: Description) -> Iterator[Caveat]:
     """Report regions of the machine that the program lacks, if it has one of a similar name.
 
     A machine may state regions of many programs, so others are no fault.
     """
-    types = _node_types(machine)
     stated = {region for each in types for region in (*each.performance_factors, *each.speeds)}
     stated |= {region for each in types for shares in each.memory_contention.values() for region in shares}
     for region in sorted(stated - set(program.regions)):
@@ -275,8 +274,8 @@ def _similar(region: str, regions: tuple[str, ...]) -> str:
 
 
 def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
-    yield from _misspelt_regions(machine, program)
     types = _node_types(machine)
+    yield from _misspelt_regions(machine, types, program)
     used = {region for node in types for region in node.speeds} & set(program.regions)
     missing = sorted(used - program.host_speeds.keys())
     if missing:
@@ -287,7 +286,7 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
             "flops=); the performance factor is used instead",
             {"regions": ", ".join(missing)},
         )
-    yield from _curve_caveats(machine, program)
+    yield from _curve_caveats(machine, types, program)
     reference = machine.reference_processor
     scaled = {
         region
@@ -304,9 +303,9 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
         )
 
 
-def _curve_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
+def _curve_caveats(machine: Machine, types: Sequence[NodeType], program: Description) -> Iterator[Caveat]:
     """Warn about bursts outside the range for which a speed that depends on their operations is stated."""
-    curves = {each for node in _node_types(machine) for each in node.speeds.items()}
+    curves = {each for node in types for each in node.speeds.items()}
     for region, curve in sorted(curves, key=str):
         host = program.host_speeds.get(region)
         if host is None or not isinstance(curve, SpeedCurve):

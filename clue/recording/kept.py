@@ -75,7 +75,7 @@ class KeptProgram:
 
     @property
     def typical(self) -> tuple[Trace, ...]:
-        """The recordings without those of equal bursts; the one with the median disturbance comes first."""
+        """The recordings, of those with equal bursts only one; that with the median disturbance comes first."""
         traces = different(sorted(self.traces, key=disturbed))
         middle = traces.pop((len(traces) - 1) // 2)
         return middle, *traces

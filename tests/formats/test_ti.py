@@ -153,7 +153,7 @@ def test_cancelled_receives_test_no_other_request() -> None:
     assert remarks == ("2 receives were cancelled and are left out",)
 
 
-def test_tests_that_do_not_tell_of_what_are_told() -> None:
+def test_tests_that_do_not_say_what_they_looked_for_are_told() -> None:
     """A Test of requests that found nothing, as it is recorded, names no partner; a schedule leaves it out, too."""
     trace = TraceBuilder(2)
     trace[0].send(1, 8, tag=7)
@@ -162,7 +162,7 @@ def test_tests_that_do_not_tell_of_what_are_told() -> None:
     trace[1].wait(request)
     lines, remarks = written(trace)
     assert lines[1][1:-1] == ["1 irecv 0 7 8", "1 wait 0 1 7"]
-    assert remarks == ("1 Test or probe that found nothing does not tell of what; it is left out",)
+    assert remarks == ("1 Test or probe that found nothing does not say what it looked for and is left out",)
     assert write_goal(trace.build(), "x").remarks == remarks
 
 

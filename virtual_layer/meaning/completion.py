@@ -141,7 +141,7 @@ def complete(
 ) -> None:
     """Write the wait for the requests that completed; ``None`` means that the test found nothing.
 
-    Requests that the program keeps (``kept``) are already known to be complete when it waits for them, or never does.
+    Requests that the program keeps (``kept``) count as complete from now on, whether it waits for them or not.
     """
     if done is None:
         recorder.emit(Op.POLL, peer=ANY)

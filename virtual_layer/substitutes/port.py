@@ -166,7 +166,7 @@ class Port:
     def leave_region(self, flops: float) -> None:
         """End the present region; ``flops`` are its operations, if the program declares them.
 
-        Within a call they do not count, as its time does not, unless they are what takes time.
+        Within a call they count only if declared operations are what takes time: measured time there is no burst.
         """
         with self:
             if self.rate is not None:

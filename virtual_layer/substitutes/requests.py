@@ -2,7 +2,7 @@
 
 A request of the program is a real receive from this process itself, with a unique tag. Once the kernel reports its
 outcome, the data (nothing, for a send or a collective) are sent there, and the real call that the program made finds
-the real request complete. Unknown requests, such as those with null partners, are left to the real library.
+the real request complete. Unknown requests, such as nonblocking ones with null partners, are left to the real library.
 """
 
 from __future__ import annotations
