@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable
@@ -117,6 +118,9 @@ def recordings_from(number: int, place: Callable[[int], Path]) -> list[Path]:
 def remove_further(made: int, place: Callable[[int], Path]) -> None:
     """Remove recordings of an earlier run with more repeats: readers would take them for repeats of this run.
 
+    Traces of another number of ranks are none: the numbers in the names may be those of ranks. They stay, with all
+    that follow.
+
     Args:
         made: Number of recordings of this run.
         place: Returns the path of a recording by its number.
@@ -124,6 +128,17 @@ def remove_further(made: int, place: Callable[[int], Path]) -> None:
     Raises:
         UsageError: If something other than a trace is there.
     """
+    ranks = _ranks(place(1))
     for earlier in recordings_from(made + 1, place):
+        if _ranks(earlier) not in {ranks, None}:
+            return
         check_place(earlier)
         remove(earlier)
+
+
+def _ranks(trace: Path) -> int | None:
+    """Return the number of ranks of a trace in a folder; ``None`` if it is incomplete, or no folder."""
+    try:
+        return len(json.loads((trace / HEAD).read_text())["rank_heads"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None

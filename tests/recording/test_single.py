@@ -104,3 +104,12 @@ def test_repeats_of_the_earlier_one_are_gone(recorded: Path, program: Path, tmp_
     program.write_text(WORKS)
     record(program, [], 1, tmp_path / "keep.clue")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["keep.clue", "p.py"]
+
+
+def test_traces_named_by_ranks_stay(recorded: Path, program: Path, tmp_path: Path) -> None:
+    """A trace of another number of ranks is no repeat of a new recording: its name may tell its ranks."""
+    shutil.copytree(recorded, tmp_path / "keep.3.clue")
+    program.write_text(WORKS)
+    record(program, [], 2, tmp_path / "keep.2.clue")
+    record(program, [], 1, tmp_path / "keep.clue")
+    assert [path.name for path in repeats_beside(tmp_path / "keep.clue")] == ["keep.2.clue", "keep.3.clue"]
