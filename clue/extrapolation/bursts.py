@@ -316,7 +316,7 @@ def cut_remarks(bursts: Sequence[Bursts], names: Sequence[str], recorded: Floats
     if share <= _CUT:
         return []
     return [
-        f"{share:.0%} of the recorded computation is left out, as bursts of more than twice the median, most of them "
+        f"{share:.0%} of the recorded computation is left out, as bursts of more than twice the median, above all "
         f"before {names[int(cut.sum(axis=1).argmax())]}, count as disturbances: if the program computes longer there "
         "in some iterations, add a call behind that computation, such as a Barrier, and record again"
     ]

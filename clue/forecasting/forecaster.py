@@ -220,8 +220,8 @@ class Forecaster:
 
         Raises:
             UsageError: If the sequence, or a routine, size or host in it, is invalid.
-            ForecastError: If a step can run on none of its hosts, or every choice of hosts needs a route that does not
-                exist.
+            ForecastError: If a step can run on none of its hosts, or every choice of hosts that was compared needs a
+                route that does not exist.
         """
         warnings: dict[str, None] = {}
 

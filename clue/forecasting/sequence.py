@@ -150,7 +150,8 @@ def forecast_sequence(plan: Plan, seconds: Seconds, between: Between) -> Timelin
 
     Raises:
         UsageError: If the sequence is invalid.
-        ForecastError: If a step can run on none of its hosts, or every mapping needs a route that does not exist.
+        ForecastError: If a step can run on none of its hosts, or every mapping that was compared needs a route that
+            does not exist.
     """
     plan.check()
     choices = [_possible(step, plan, seconds) for step in plan.steps]

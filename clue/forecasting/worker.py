@@ -199,7 +199,7 @@ def _distribution(package: str) -> metadata.Distribution | None:
     for each in metadata.distributions():
         declared = (each.read_text("top_level.txt") or "").split()
         listed = "" if declared else f"\n{each.read_text('RECORD') or ''}"
-        if package in declared or f"\n{package}/" in listed or f"\n{package}.py," in listed:
+        if package in declared or f"\n{package}/" in listed or f"\n{package}." in listed:
             return each
     return None
 

@@ -94,18 +94,18 @@ class Application:
         yield from (Path(name.replace(PLACEHOLDER, str(each))) for each in ranks for name in named)
 
 
-def names_apart(applications: Iterable[Application]) -> dict[Path, str]:
-    """Return a name of each application's file: its own, with as many folders as tell it from others of that name."""
-    files = {each.file: None for each in applications}
+def names_apart(files: Iterable[Path]) -> dict[Path, str]:
+    """Return a name of each file: its own, with as many folders as tell it from others of that name."""
+    every = dict.fromkeys(files)
 
     def apart(file: Path) -> str:
-        alike = [each.parts for each in files if each.name == file.name and each != file]
+        alike = [each.parts for each in every if each.name == file.name and each != file]
         words = 1
         while any(each[-words:] == file.parts[-words:] for each in alike):
             words += 1
         return "/".join(file.parts[-words:])
 
-    return {each: apart(each) for each in files}
+    return {each: apart(each) for each in every}
 
 
 #: An application at a number of ranks.

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import numpy as np
 import numpy.typing as npt
@@ -220,14 +220,15 @@ class ReplayPredictor(Predictor):
             TraceError: If a trace is unusable.
         """
         new = [key for key in wanted if key not in self._recorded]
-        names = names_apart(application for application, _ in (*self._recorded, *new))
+        files = {key: Path(key[0].trace or key[0].file) for key in (*self._recorded, *new)}
+        names = names_apart(files.values())
         for i, (key, application) in enumerate(zip(new, self._recorder(new), strict=True)):
             progress(f"reading {wanted[key]}", i, len(new))
             trace, noise = recording(application, key[1], self._traces)
             program = compile_program(trace)
             sample = sample_of(trace) if self._sampled else None
             # Draws belong to programs by name, so traces of one name in several folders get names that differ.
-            apart = names[key[0].file].replace(PLACEHOLDER, str(key[1]))
+            apart = names[files[key]].replace(PLACEHOLDER, str(key[1]))
             name = apart if PurePath(apart).name == program.name else program.name
             # A split is tried only where the memory suffices, so its replay need not check that.
             replayed = replace(program, name=name, memory=())

@@ -115,7 +115,7 @@ class RankingSampler:
         self._sampling = sampling
         self._progress = progress
         self._error = error
-        self._names = names_apart(each.application for workload in workloads for each in workload.components)
+        self._names = names_apart(each.application.file for workload in workloads for each in workload.components)
         self._seconds: dict[Run, Doubles] = {}  # shape (components, samples)
         self._deviations: dict[Run, float] = {}
         #: Number of further options that may be among the first, but are not sampled.

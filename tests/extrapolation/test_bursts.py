@@ -110,7 +110,7 @@ def test_long_bursts_that_are_left_out_are_told_of() -> None:
     inferred = infer(family)
     (told,) = (each for each in inferred.remarks if "count as disturbances" in each)
     assert told.startswith(
-        "32% of the recorded computation is left out, as bursts of more than twice the median, most of them before "
+        "32% of the recorded computation is left out, as bursts of more than twice the median, above all before "
         "sort.py:7 Bcast, count as disturbances: "
     )
     # In a single recording, they are disturbances.

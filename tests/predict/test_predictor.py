@@ -143,15 +143,19 @@ def test_a_trace_may_be_wanted_when_workers_have_begun(monkeypatch: pytest.Monke
 
 def test_files_of_one_name_get_names_with_their_folders() -> None:
     """A file keeps its name, unless another one has it: then come the folders that tell both apart, and no more."""
-    traces_of = [Application(trace=f"runs/{name}") for name in ("lu/{ranks}.clue", "cg/{ranks}.clue", "ep.clue")]
+    traces_of = [Path("runs", name) for name in ("lu/{ranks}.clue", "cg/{ranks}.clue", "ep.clue")]
     assert list(names_apart(traces_of).values()) == ["lu/{ranks}.clue", "cg/{ranks}.clue", "ep.clue"]
-    scripts = [Application(Path(name)) for name in ("main.py", "a/src/main.py", "b/src/main.py")]
+    scripts = [Path(name) for name in ("main.py", "a/src/main.py", "b/src/main.py")]
     assert list(names_apart(scripts).values()) == ["main.py", "a/src/main.py", "b/src/main.py"]
-    assert list(names_apart([scripts[1], replace(scripts[1], arguments=("2",))]).values()) == ["main.py"]
+    assert list(names_apart([scripts[1], scripts[1]]).values()) == ["main.py"]
 
 
-def test_recordings_of_one_file_name_have_noise_of_their_own() -> None:
-    """Two programs of 1 and 2 s in their two recordings have the same noise, but not the same draws of it."""
+@pytest.mark.parametrize("script", [None, Path("main.py")])
+def test_recordings_of_one_file_name_have_noise_of_their_own(script: Path | None) -> None:
+    """Two programs of 1 and 2 s in their two recordings have the same noise, but not the same draws of it.
+
+    It does not matter whether their script is named beside their traces.
+    """
 
     def recorded(application: Application, ranks: int) -> Trace:
         trace = TraceBuilder(ranks, f"{ranks}.clue")
@@ -159,7 +163,8 @@ def test_recordings_of_one_file_name_have_noise_of_their_own() -> None:
         return trace.build()
 
     keys = {
-        (Application(trace=f"{name}/{{ranks}}.clue", repeats=(f"{name}/again.clue",)), 1): name for name in ("lu", "cg")
+        (Application(script, trace=f"{name}/{{ranks}}.clue", repeats=(f"{name}/again.clue",)), 1): name
+        for name in ("lu", "cg")
     }
     predictor = ReplayPredictor(recorded)
     predictor.prepare(keys, silent)
