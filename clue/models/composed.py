@@ -28,10 +28,6 @@ _NONE = 1e-10
 class Time(Protocol):
     """A time that depends on features, fitted or composed."""
 
-    @property
-    def domain(self) -> Mapping[str, tuple[float, float]]:
-        """Smallest and largest value of each feature in the fit."""
-
     def predict(self, features: Features) -> Interval:
         """Return seconds, and the ends of an interval, each of shape (samples,)."""
 
@@ -56,16 +52,6 @@ class Composed(ABC):
         Raises:
             ModelError: If a part cannot be predicted.
         """
-
-    @property
-    def domain(self) -> Mapping[str, tuple[float, float]]:
-        """Smallest and largest value of each feature for which all parts were fitted."""
-        found: dict[str, tuple[float, float]] = {}
-        for part in self.parts.values():
-            for name, (low, high) in part.domain.items():
-                least, most = found.get(name, (low, high))
-                found[name] = max(least, low), min(most, high)
-        return found
 
     def inside(self, features: Features) -> Flags:
         """Return where features have values for which all parts were fitted, shape (samples,)."""
@@ -143,14 +129,6 @@ class Among(Composed):
     def parts(self) -> Mapping[str, Time]:
         """The part."""
         return {f"{RANKS} - {self.others}": self.time}
-
-    @property
-    def domain(self) -> Mapping[str, tuple[float, float]]:
-        """The domain of the part, in terms of all ranks."""
-        return {
-            name: (low + self.others, high + self.others) if name == RANKS else (low, high)
-            for name, (low, high) in self.time.domain.items()
-        }
 
     def predict(self, features: Features) -> Interval:
         """Return the time of the part on the remaining ranks.
