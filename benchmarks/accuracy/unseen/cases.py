@@ -4,7 +4,7 @@
 any machine, and no program on a frozen machine, before the commit that freezes the model. Sizes were
 chosen by how long programs run, and by nothing else. *Seen*: were frozen until somebody looked at them;
 :mod:`benchmarks.accuracy.unseen.sets` has the tables. Intervals are learned from the looks at the ninth, tenth and
-eleventh sets. The twelfth set is frozen; three of its machines have been looked at.
+eleventh sets. The twelfth set is frozen and has been looked at once.
 """
 
 from __future__ import annotations
