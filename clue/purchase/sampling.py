@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from clue.predict.application import Application, names_apart
+from clue.predict.application import names_apart
 from clue.predict.prediction import Task
 from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
@@ -265,11 +265,13 @@ class RankingSampler:
                 self._seconds[run] *= self._off(run, self._error)
 
     def _in_part(self, task: Task, reach: float) -> Doubles:
-        """Return the error factors of a partial replay, independent of other replays, shape (samples,)."""
-        where = task.where
-        of_task = ("part", self._name(task.key[0]), task.key[1], where.instances, len(set(where.placement.nodes)))
+        """Return the error factors of a partial replay, independent of other replays, shape (samples,) or (1,)."""
+        if not reach:
+            return np.ones(1)
+        (application, ranks), where = task.key, task.where
+        of_task = ("part", self._names[application.file], ranks, where.instances, len(set(where.placement.nodes)))
         thing = (*of_task, *model_of(where))
-        drawn = [sample.generator(*thing).standard_normal() for sample in self._sampling.each()] if reach else [0.0]
+        drawn = [sample.generator(*thing).standard_normal() for sample in self._sampling.each()]
         return np.exp(reach / TAIL * np.array(drawn))
 
     def _off(self, run: Run, error: ModelError) -> Doubles:
@@ -279,12 +281,8 @@ class RankingSampler:
         for k, (task, makespan, is_simulated) in enumerate(told):
             if is_simulated:
                 expected = error.of(self._predictor.character(task, makespan))
-                found[k] = expected.multipliers(self._sampling, self._name(task.key[0]), task.where)
+                found[k] = expected.multipliers(self._sampling, self._names[task.key[0].file], task.where)
         return found
-
-    def _name(self, application: Application) -> str:
-        """Return the name by which random draws know an application."""
-        return self._names.get(application.file, application.name)
 
 
 def _are_simulated(run: Run) -> list[bool]:
