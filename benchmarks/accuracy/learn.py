@@ -20,7 +20,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.accuracy.unseen.tables import LATE
+from benchmarks.accuracy.unseen.figures import LATE
 from clue.errors import ClueError
 from clue.uncertainty.model_error import Character
 from clue.validation.learning import Known, as_yaml, learn

@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks.accuracy.unseen import cases, looks, tables
 from benchmarks.accuracy.unseen.buying import Buyer
 from benchmarks.accuracy.unseen.experiment import Experiment
+from benchmarks.accuracy.unseen.figures import UnseenCase
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.page import notes_beside, typed_command
 from benchmarks.progress import tell
@@ -56,15 +57,20 @@ def _measure(asked: argparse.Namespace) -> None:
         tell(f"look number {looks.look(commit)} at frozen cases")
     asked.measured.mkdir(parents=True, exist_ok=True)
     buyer = Buyer(asked.measured, asked.link_seconds, tell)
-    experiment = Experiment(programs, asked.runs, MeasurementFolder(asked.measured), buyer, commit, tell)
-    known = {(case.program, case.machine): case for case in tables.read_csv(asked.output)}
+    folder = MeasurementFolder(asked.measured)
+    experiment = Experiment(programs, asked.runs, folder, buyer, commit, tell, asked.dilation)
+    known = {_key(case): case for case in tables.read_csv(asked.output)}
     if any(case.frozen is asked.rehearsal for case in known.values()):
         raise UsageError(f"{asked.output}: a table must be of frozen cases alone, or of those for rehearsal")
     for machine in machines:
-        known |= {(case.program, case.machine): case for case in experiment.on(machine)}
+        known |= {_key(case): case for case in experiment.on(machine)}
         found = list(known.values())
         tables.write_csv(asked.output, found)  # Each machine takes minutes: keep partial results.
         page.write_text(tables.page(found, _command(), looks.looks(), notes_beside(asked.output)))
+
+
+def _key(case: UnseenCase) -> tuple[str, str, int]:
+    return case.program, case.machine, case.dilation
 
 
 def _command() -> str:
@@ -78,6 +84,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--programs", type=lambda text: text.split(","), help="only these (default: all)")
     parser.add_argument("--machines", type=lambda text: text.split(","), help="only these (default: all)")
     parser.add_argument("--runs", type=int, default=4, help="real runs of each case (default: %(default)s)")
+    parser.add_argument(
+        "--dilation",
+        type=int,
+        default=4,
+        help="late cases are measured again on clusters so many times slower; 1: never (default: %(default)s)",
+    )
     parser.add_argument(
         "--link-seconds", type=float, default=15.0, help="for each measurement of a link (default: %(default)s)"
     )

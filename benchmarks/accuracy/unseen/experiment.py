@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import yaml
 
 from benchmarks.accuracy.unseen.buying import Buyer, clue_command
 from benchmarks.accuracy.unseen.cases import Set, UnseenMachine, UnseenProgram
@@ -25,6 +26,7 @@ from benchmarks.accuracy.unseen.predicting import Recorded, by_user, cpu_of, fig
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host
+from benchmarks.testbed.dilation import dilated_description, dilated_hosts
 from benchmarks.testbed.experiment import at_full_speed, in_turns, on_demand
 from benchmarks.testbed.truth import hosts_at
 from clue.config import load_machine
@@ -33,6 +35,7 @@ from clue.trace import Trace
 from clue.uncertainty.model_error import mean_message
 
 Doubles = npt.NDArray[np.float64]
+#: Limit of a run on a machine that is not dilated, s.
 _TIMEOUT = 120.0
 _NOTHING_SCRIPT = Path(__file__).with_name("nothing.py")
 #: Computation below which a rank counts as idle, s.
@@ -98,6 +101,26 @@ class _OfProgram:
 
 
 @dataclass(frozen=True, slots=True)
+class _Cluster:
+    """A machine as it is built.
+
+    Attributes:
+        nominal: The machine as described.
+        hosts: Its hosts.
+        dilation: How many times slower they are than those of the unseen machine.
+    """
+
+    nominal: Machine
+    hosts: tuple[Host, ...]
+    dilation: int
+
+    @property
+    def timeout(self) -> float:
+        """Limit of a run, seconds."""
+        return _TIMEOUT * self.dilation
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """What is measured, and how often.
 
@@ -108,6 +131,7 @@ class Experiment:
         buyer: Describes machines.
         commit: Commit of the model.
         tell: Called with the current work.
+        dilation: How many times slower a machine is when cases are measured again whose ranks lacked cores; 1: never.
         recorded: Recordings by users on this computer, by program and ranks.
     """
 
@@ -117,20 +141,43 @@ class Experiment:
     buyer: Buyer
     commit: str
     tell: Callable[[str], None]
+    dilation: int = 1
     recorded: dict[tuple[str, int], Recorded] = field(default_factory=dict)
 
     def on(self, unseen: UnseenMachine) -> Iterator[UnseenCase]:
-        """Measure and predict all programs on a machine."""
-        hosts, nominal = hosts_at(unseen.file), load_machine(unseen.file)
-        for program in self.programs:
-            self._recorded(program, nominal.processors)
-        with on_demand(unseen.name, hosts) as testbed:
-            file = self.buyer.described(unseen.file, hosts, testbed)
-            runs = in_turns([*self.programs, None], self.runs, partial(self._run, nominal, hosts, testbed))
-        nodes = self._on_nodes(nominal, hosts)
-        for program in self.programs:
+        """Measure and predict all programs on a machine, and again where ranks lacked cores, on the dilated machine."""
+        late = []
+        for program, case in self._at(unseen, 1, self.programs):
+            late += [program] * case.is_late
+            yield case
+        if late and self.dilation > 1:
+            for _, case in self._at(unseen, self.dilation, late):
+                yield case
+
+    def _at(
+        self, unseen: UnseenMachine, dilation: int, programs: Sequence[UnseenProgram]
+    ) -> Iterator[tuple[UnseenProgram, UnseenCase]]:
+        """Yield programs with their cases on a machine that is slower by a factor."""
+        stated = unseen.file if dilation == 1 else self._dilated(unseen.file, dilation)
+        hosts = dilated_hosts(hosts_at(unseen.file), dilation)
+        cluster = _Cluster(load_machine(stated), hosts, dilation)
+        for program in programs:
+            self._recorded(program, cluster.nominal.processors)
+        with on_demand(stated.stem, hosts) as testbed:
+            file = self.buyer.described(stated, hosts, testbed)
+            runs = in_turns([*programs, None], self.runs, partial(self._run, cluster, testbed))
+        nodes = self._on_nodes(cluster, programs)
+        for program in programs:
             of_program = _OfProgram(hosts, file, [run.beyond(runs[None]) for run in runs[program]], nodes[program])
-            yield self._case(program, unseen, of_program)
+            yield program, self._case(program, unseen, dilation, of_program)
+
+    def _dilated(self, stated: Path, dilation: int) -> Path:
+        """Write the description of a dilated machine; return its file."""
+        file = self.measured.folder / "dilated" / f"{stated.stem}-{dilation}.yaml"
+        file.parent.mkdir(exist_ok=True)
+        document = dilated_description(yaml.safe_load(stated.read_text()), dilation)
+        file.write_text(yaml.safe_dump(document, sort_keys=False))
+        return file
 
     # --- measurements ---
 
@@ -157,51 +204,50 @@ class Experiment:
             draft.rename(folder)
         return folder / "program.clue", sorted(folder.glob("program.[0-9]*.clue"))
 
-    def _run(
-        self,
-        machine: Machine,
-        hosts: Sequence[Host],
-        testbed: Callable[[], str],
-        program: UnseenProgram | None,
-        turn: int,
-    ) -> RealRun:
+    def _run(self, cluster: _Cluster, testbed: Callable[[], str], program: UnseenProgram | None, turn: int) -> RealRun:
+        machine = cluster.nominal
         name = "nothing" if program is None else f"{program.name}-{program.size}"
 
         def measure() -> dict[str, object]:
             self.tell(f"running {name} on {machine.name}")
-            placed = [hosts[node] for node in Placement.block(machine, machine.processors).nodes]
+            placed = [cluster.hosts[node] for node in Placement.block(machine, machine.processors).nodes]
             own = [str(_NOTHING_SCRIPT)] if program is None else program.command
             command = [sys.executable, str(launch.PROGRAM), *own]
-            output = at_full_speed(partial(launch.run, testbed(), placed, command, timeout=_TIMEOUT, rehearsed=False))
+            run = partial(launch.run, testbed(), placed, command, timeout=cluster.timeout, rehearsed=False)
+            output = at_full_speed(run)
             late = max(rank.late for rank in output.ranks) / output.seconds
             return asdict(RealRun(output.seconds, late, [rank.burst_cpu for rank in output.ranks]))
 
         return RealRun(**self.measured.get(f"{machine.name}-{name}-{turn}", measure))
 
-    def _on_nodes(self, machine: Machine, hosts: Sequence[Host]) -> dict[UnseenProgram, dict[str, Doubles]]:
+    def _on_nodes(
+        self, cluster: _Cluster, programs: Sequence[UnseenProgram]
+    ) -> dict[UnseenProgram, dict[str, Doubles]]:
         """Return the CPU time of each rank's bursts when recorded on one node of each type, seconds of its processors.
 
         All ranks are on that node, each with a processor of it.
         """
-        found: dict[UnseenProgram, dict[str, Doubles]] = {program: {} for program in self.programs}
+        machine, found = cluster.nominal, {program: dict[str, Doubles]() for program in programs}
         for name in machine.node_types():
-            host = next(host for host in hosts if machine.nodes[host.index].name == name)
+            host = next(host for host in cluster.hosts if machine.nodes[host.index].name == name)
             alone = replace(host, index=0, processors=machine.processors, rack=None, latency=0.0)
             with on_demand("recording", [alone]) as testbed:
-                for program in self.programs:
+                for program in programs:
                     kept, record = f"{machine.name}-{name}-{program.name}-{program.size}", self._record_on
-                    target, _ = self._kept(kept, partial(record, testbed, alone, program))
+                    target, _ = self._kept(kept, partial(record, testbed, alone, cluster.timeout, program))
                     found[program][name] = cpu_of(Trace.open(target)) * host.factor
         return found
 
-    def _record_on(self, testbed: Callable[[], str], host: Host, program: UnseenProgram, target: Path) -> None:
+    def _record_on(
+        self, testbed: Callable[[], str], host: Host, timeout: float, program: UnseenProgram, target: Path
+    ) -> None:
         self.tell(f"recording {program.name} on a node")
         attempts: dict[launch.RunOutput, Path] = {}
 
         def record() -> launch.RunOutput:
             attempt = target.resolve().with_name(f"attempt-{len(attempts)}.clue")
             layer = [sys.executable, "-m", "virtual_layer", "-o", str(attempt), *program.command]
-            output = launch.run(testbed(), [host] * host.processors, layer, timeout=_TIMEOUT, rehearsed=False)
+            output = launch.run(testbed(), [host] * host.processors, layer, timeout=timeout, rehearsed=False)
             attempts[output] = attempt
             return output
 
@@ -213,6 +259,7 @@ class Experiment:
         self,
         program: UnseenProgram,
         unseen: UnseenMachine,
+        dilation: int,
         measured: _OfProgram,
     ) -> UnseenCase:
         file, runs, ranks = measured.file, measured.runs, load_machine(measured.file).processors
@@ -220,7 +267,7 @@ class Experiment:
         calibrated, in_runs = measured.longer_on_nodes(recorded), measured.longer_in_runs(recorded)
         said = by_user(recorded, file)
         case = UnseenCase(
-            program=program.name, machine=unseen.name, ranks=ranks, size=program.size,
+            program=program.name, machine=unseen.name, dilation=dilation, ranks=ranks, size=program.size,
             frozen=unseen.of is Set.FROZEN, live=program.decides, runs=tuple(run.seconds for run in runs),
             late=statistics.median(run.late for run in runs), user=said.makespan, low=said.low, high=said.high,
             by_user=figures(recorded, file), calibrated=figures(recorded, file, calibrated),

@@ -12,6 +12,8 @@ from benchmarks.accuracy.unseen.predicting import Figures
 from benchmarks.accuracy.validate.figures import kendall, quantile, regret
 from clue.uncertainty.model_error import MESSAGES, SHARES
 
+#: LATE: share of a case's time for which its slowest rank lacked a core of this computer; above it, the case is late.
+LATE = 0.05
 #: Maximum ratio of the times of two machines that count as close for a program.
 _NEAR = 1.25
 
@@ -23,6 +25,7 @@ class UnseenCase:
     Attributes:
         program: Its name.
         machine: Name of the machine.
+        dilation: How many times slower than described it was built and described.
         ranks: Number of ranks.
         size: Size of the problem.
         frozen: Whether it was hidden during the development of the model.
@@ -55,6 +58,17 @@ class UnseenCase:
     hindsight: Figures
     message: float
     commit: str
+    dilation: int = 1
+
+    @property
+    def is_late(self) -> bool:
+        """Whether a rank lacked a core for too much of the time."""
+        return self.late > LATE
+
+    @property
+    def question(self) -> tuple[str, str, int]:
+        """The question for which machines compete: the program, its size, and how much slower the machines are."""
+        return self.program, self.size, self.dilation
 
     @property
     def measured(self) -> float:
@@ -77,9 +91,8 @@ class UnseenCase:
         """Return the case in a line."""
         each = ((column, 100 * (of(self) / self.measured - 1)) for column, of in COLUMNS.items())
         errors = ", ".join(f"{column} {error:+.1f}" for column, error in each)
-        return (
-            f"{self.program} on {self.machine}: measured {self.measured:.3f} s; % off: {errors}; late {self.late:.1%}"
-        )
+        where = f"{self.machine}, dilated {self.dilation} times" if self.dilation > 1 else self.machine
+        return f"{self.program} on {where}: measured {self.measured:.3f} s; % off: {errors}; late {self.late:.1%}"
 
 
 Column = Callable[[UnseenCase], float]
@@ -110,7 +123,7 @@ class Worth:
         ordered: Share of pairs of close machines that are predicted in the right order; ``None`` if there are none.
         distinct: The same of those pairs whose runs do not overlap.
         regret: Extra time of the worst program on the chosen machine, relative to the best machine.
-        tau: Median of the programs' Kendall's tau; ``None``: no program ran on several machines.
+        tau: Median of Kendall's tau over questions; ``None``: no program ran on several equally dilated machines.
     """
 
     mean: float
@@ -124,11 +137,11 @@ class Worth:
     def of(cls, cases: Sequence[UnseenCase], column: Column) -> Worth:
         """Return the quality of a column over cases, of which there must be at least one."""
         off = [abs(column(case) / case.measured - 1) for case in cases]
-        of_programs = [
-            [(column(case), case.measured) for case in cases if (case.program, case.size) == program]
-            for program in dict.fromkeys((case.program, case.size) for case in cases)
+        of_questions = [
+            [(column(case), case.measured) for case in cases if case.question == question]
+            for question in dict.fromkeys(case.question for case in cases)
         ]
-        several = [group for group in of_programs if len(group) > 1]
+        several = [group for group in of_questions if len(group) > 1]
         pairs = close_pairs(cases)
         return cls(
             mean=statistics.fmean(off),
@@ -143,9 +156,19 @@ class Worth:
 Pair = tuple[UnseenCase, UnseenCase]
 
 
+def with_cores(cases: Sequence[UnseenCase]) -> list[UnseenCase]:
+    """Return each program on each machine once: as first measured or, if that was late, on the dilated machine."""
+    found: dict[tuple[str, str, str], UnseenCase] = {}
+    for case in sorted(cases, key=lambda case: case.dilation):
+        key = case.program, case.size, case.machine
+        if key not in found or found[key].is_late:
+            found[key] = case
+    return list(found.values())
+
+
 def close_pairs(cases: Sequence[UnseenCase]) -> list[Pair]:
     """Return the pairs of machines that are close for a program."""
-    same = (pair for pair in combinations(cases, 2) if len({(case.program, case.size) for case in pair}) == 1)
+    same = (pair for pair in combinations(cases, 2) if len({case.question for case in pair}) == 1)
     return [pair for pair in same if max(_times(pair)) <= _NEAR * min(_times(pair))]
 
 

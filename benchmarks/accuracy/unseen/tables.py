@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth, are_distinct, close_pairs, repeatability
+from benchmarks.accuracy.unseen.figures import (
+    COLUMNS,
+    LATE,
+    UnseenCase,
+    Worth,
+    are_distinct,
+    close_pairs,
+    repeatability,
+    with_cores,
+)
 from benchmarks.accuracy.unseen.predicting import Figures
 from benchmarks.page import rows, write_rows
 
 _FIRST = ("program", "machine", "ranks", "size", "measured")
-_LAST = ("low", "high", "message", "late", "kind", "live", "frozen", "runs", "commit")
+_LAST = ("low", "high", "message", "late", "kind", "live", "frozen", "runs", "commit", "dilation")
 _MODEL = ("user", "calibrated", "hindsight")
-#: LATE: share of a case's time for which its slowest rank lacked a core; above it, the core does not count as a
-#: processor.
-LATE = 0.05
 
 
 def write_csv(file: Path, cases: Sequence[UnseenCase]) -> None:
@@ -29,7 +35,7 @@ def _row(case: UnseenCase) -> list[object]:
     flags = [case.kind, *("yes" if each else "no" for each in (case.live, case.frozen))]
     runs = " ".join(f"{run:.5f}" for run in case.runs)
     first = [case.program, case.machine, case.ranks, case.size, f"{case.measured:.5f}"]
-    return [*first, *predicted, f"{case.by_user.model:.5f}", *told, *flags, runs, case.commit]
+    return [*first, *predicted, f"{case.by_user.model:.5f}", *told, *flags, runs, case.commit, case.dilation]
 
 
 def read_csv(file: Path) -> list[UnseenCase]:
@@ -48,22 +54,27 @@ def _case(row: dict[str, str]) -> UnseenCase:
         frozen=row["frozen"] == "yes", live=row["live"] == "yes", runs=tuple(map(float, row["runs"].split())),
         late=late, user=user, low=low, high=high, by_user=figures("user_model", "user_"),
         calibrated=figures("calibrated", "calibrated_"), hindsight=figures("hindsight", ""), message=message,
-        commit=row["commit"],
+        commit=row["commit"], dilation=int(row.get("dilation", 1)),
     )  # fmt: skip
 
 
 def page(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[str, str]], remarks: Sequence[str]) -> str:
     """Return the page beside the table."""
+    first, again = ([case for case in cases if (case.dilation > 1) is dilated] for dilated in (False, True))
+    views = {"first measured": first}
+    if again:
+        views["late ones dilated"] = with_cores(cases)
+    shown = list(views.values())[-1]
     return "\n".join(
         [
             *_opening(cases, command, looks),
-            *_goals(cases),
-            *_columns(cases),
-            *_by("program", cases, lambda case: case.program),
-            *_by("machine", cases, lambda case: case.machine),
-            *_by("kind of case", cases, lambda case: case.kind),
+            *_goals(views),
+            *(line for name, view in views.items() for line in _columns(name, view)),
+            *_by("program", shown, lambda case: case.program),
+            *_by("machine", shown, lambda case: case.machine),
+            *_by("kind of case", shown, lambda case: case.kind),
             *_by("ranks without a core", cases, _lateness),
-            *_matrix(cases),
+            *(line for each in (first, again) if each for line in _matrix(each)),
             *remarks,
             "",
         ]
@@ -73,6 +84,7 @@ def page(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[str, s
 def _opening(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[str, str]]) -> Iterator[str]:
     frozen = all(case.frozen for case in cases)
     commits = ", ".join(dict.fromkeys(case.commit for case in cases))
+    dilations = sorted({case.dilation for case in cases} - {1})
     programs, machines = ({getattr(case, name) for case in cases} for name in ("program", "machine"))
     yield from ("# What a user gets" if frozen else "# Rehearsal of what a user gets", "")
     yield from (f"Written by `{command}` on {datetime.date.today().isoformat()}, with the model of {commits}.", "")
@@ -98,47 +110,59 @@ def _opening(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[st
         "",
         "Measured is the median of the runs on the emulated cluster, from MPI's initialisation to the end of the code,",
         "less what a program that only loads mpi4py takes there. Where a rank waits for a core of this computer, its",
-        f"processor is slower than it should be: cases where one did so for more than {LATE:.0%} of the time are shown",
-        "separately, too.",
+        f"processor is slower than it should be; a case where one did so for over {LATE:.0%} of the time is *late*.",
         "",
     )
+    if dilations:
+        yield from (
+            "Late cases were measured again on *dilated* clusters: processors and networks are",
+            f"{dilations[0]} times slower, so that ranks find cores, and are described and calibrated anew. Which are",
+            "late depends on the runs alone, not on predictions. *Late ones dilated* has each case once; its pairs and",
+            "choices are among equally dilated clusters. The tables by program, machine and kind are of it.",
+            "",
+        )
 
 
-def _goals(cases: Sequence[UnseenCase]) -> Iterator[str]:
+def _goals(views: Mapping[str, Sequence[UnseenCase]]) -> Iterator[str]:
+    names = [f"{name} ({len(cases)} cases)" for name, cases in views.items()]
+    yield from (f"| figure | goal | {' | '.join(names)} |", f"| --- | --- |{' --- |' * len(views)}")
+    for row in zip(*map(_reached, views.values()), strict=True):
+        (figure, goal, _), *_ = row
+        yield f"| {figure} | {goal} | {' | '.join(each for *_, each in row)} |"
+    yield ""
+
+
+def _reached(cases: Sequence[UnseenCase]) -> list[tuple[str, str, str]]:
+    """Return each figure with its goal and what cases reach."""
     worth = {name: Worth.of(cases, column) for name, column in COLUMNS.items()}
     user, ratio = worth["user"], worth["hindsight"].mean / worth["baseline"].mean
     covered = sum(case.covered for case in cases) / len(cases)
     pairs = close_pairs(cases)
-    distinct = sum(are_distinct(*pair) for pair in pairs)
-    rows = (
+    ordered = f"{share_text(user.ordered)} of {len(pairs)}"
+    distinct = f"{share_text(user.distinct)} of {sum(are_distinct(*pair) for pair in pairs)}"
+    return [
         ("as a user: mean / 90th percentile", "≤ 12 % / ≤ 25 %", _pair(user)),
         ("calibrated processor: mean / 90th percentile", "≤ 7 % / ≤ 15 %", _pair(worth["calibrated"])),
         ("in hindsight: mean", "≤ 5 %", f"{worth['hindsight'].mean:.1%}"),
         ("against latency + size / bandwidth, same CPU times: ratio of mean errors", "≤ 0.5", f"{ratio:.2f}"),
         ("coverage of 80 % intervals by --samples alone", "70–90 %", f"{covered:.0%}"),
-        (
-            "as a user: pairs of machines within 25 %: right order",
-            "≥ 85 %",
-            f"{share_text(user.ordered)} of {len(pairs)}",
-        ),
-        ("of these, pairs whose runs do not overlap", "–", f"{share_text(user.distinct)} of {distinct}"),
+        ("as a user: pairs of machines within 25 %: right order", "≥ 85 %", ordered),
+        ("of these, pairs whose runs do not overlap", "–", distinct),
         ("half of the runs in the order of the other half, all such pairs", "–", share_text(repeatability(pairs))),
         ("as a user: worst regret", "≤ 10 %", share_text(user.regret)),
         ("as a user: Kendall's tau, median of programs", "–", "–" if user.tau is None else f"{user.tau:.2f}"),
-    )
-    yield from (f"| figure ({len(cases)} cases) | goal | reached |", "| --- | --- | --- |")
-    yield from (f"| {' | '.join(row)} |" for row in rows)
-    yield ""
+    ]
 
 
-def _columns(cases: Sequence[UnseenCase]) -> Iterator[str]:
-    yield "| column | mean absolute error | 90th percentile | near pairs in the right order | worst regret | tau |"
+def _columns(name: str, cases: Sequence[UnseenCase]) -> Iterator[str]:
+    head = ("mean absolute error", "90th percentile", "near pairs in the right order", "worst regret", "tau")
+    yield f"| {name}: column | {' | '.join(head)} |"
     yield "| --- | --- | --- | --- | --- | --- |"
-    for name, column in COLUMNS.items():
-        worth = Worth.of(cases, column)
+    for column, of in COLUMNS.items():
+        worth = Worth.of(cases, of)
         tau = "–" if worth.tau is None else f"{worth.tau:.2f}"
         figures = (f"{worth.mean:.1%}", f"{worth.most:.1%}", share_text(worth.ordered), share_text(worth.regret), tau)
-        yield f"| {name.replace('_', ', ')} | {' | '.join(figures)} |"
+        yield f"| {column.replace('_', ', ')} | {' | '.join(figures)} |"
     yield ""
 
 
@@ -155,12 +179,14 @@ def _by(what: str, cases: Sequence[UnseenCase], of: Callable[[UnseenCase], str])
 
 
 def _lateness(case: UnseenCase) -> str:
-    return f"for more than {LATE:.0%} of the time" if case.late > LATE else f"for at most {LATE:.0%}"
+    span = f"for more than {LATE:.0%} of the time" if case.is_late else f"for at most {LATE:.0%}"
+    return f"{span}, dilated" if case.dilation > 1 else span
 
 
 def _matrix(cases: Sequence[UnseenCase]) -> Iterator[str]:
     machines = list(dict.fromkeys(case.machine for case in cases))
-    yield from (f"Errors by case, in %: {' / '.join(_MODEL)} (measured seconds):", "")
+    dilated = f", dilated {cases[0].dilation} times" * (cases[0].dilation > 1)
+    yield from (f"Errors by case{dilated}, in %: {' / '.join(_MODEL)} (measured seconds):", "")
     yield f"| | {' | '.join(machines)} |"
     yield f"| --- |{' --- |' * len(machines)}"
     for program in dict.fromkeys(case.program for case in cases):

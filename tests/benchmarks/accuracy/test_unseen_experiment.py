@@ -14,7 +14,15 @@ import yaml
 from benchmarks.accuracy.unseen import cases, looks, predicting, tables
 from benchmarks.accuracy.unseen.buying import Buyer
 from benchmarks.accuracy.unseen.experiment import Experiment, RealRun
-from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth, are_distinct, close_pairs, repeatability
+from benchmarks.accuracy.unseen.figures import (
+    COLUMNS,
+    UnseenCase,
+    Worth,
+    are_distinct,
+    close_pairs,
+    repeatability,
+    with_cores,
+)
 from benchmarks.accuracy.unseen.predicting import Figures, baseline
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.testbed.description import Host, Rack
@@ -132,12 +140,13 @@ def test_how_often_runs_repeat_their_own_order() -> None:
 
 def test_the_table_and_its_page(tmp_path: Path) -> None:
     """The table has the documented columns and is read back equal; the page has the goals."""
-    found = [case("a", "x", 1.0, 1.1), case("a", "y", 2.0, 1.9)]
+    found = [case("a", "x", 1.0, 1.1), case("a", "y", 2.0, 1.9, dilation=4)]
     file = tmp_path / "unseen.csv"
     tables.write_csv(file, found)
     promised = "program, machine, ranks, size, measured, user, calibrated, hindsight, baseline, low, high, commit"
     assert set(promised.split(", ")) <= set(file.read_text().splitlines()[0].split(","))
     assert tables.read_csv(file) == found
+    found[1] = replace(found[1], dilation=1)
     page = tables.page(found, "python -m benchmarks.accuracy.unseen", [("2026-01-01", "abc")], ["a remark"])
     assert "| as a user: mean / 90th percentile | ≤ 12 % / ≤ 25 % | 7.5% / 10.0% |" in page
     assert "Number of looks at them so far: 1 (2026-01-01 with abc)" in page
@@ -145,6 +154,50 @@ def test_the_table_and_its_page(tmp_path: Path) -> None:
     assert "a remark" in page
     rehearsal = tables.page([replace(each, frozen=False) for each in found], "", [], [])
     assert "Rehearsal" in rehearsal and "looks" not in rehearsal
+
+
+def test_late_cases_are_replaced_by_dilated_ones() -> None:
+    """Of two late cases one was measured again: it counts in its place, and competes with no undilated machine.
+
+    *a* on *x* was 50 % off, and is 10 % off on the dilated cluster; *a* on *y* and *b* stay 20 and 30 % off.
+    """
+    late = case("a", "x", 1.0, 0.5, late=0.2)
+    again = case("a", "x", 4.0, 4.4, dilation=4)
+    y, b = case("a", "y", 1.0, 1.2), case("b", "x", 1.0, 1.3, late=0.2)
+    found = [late, y, b, again]
+    assert with_cores(found) == [again, y, b]
+    assert with_cores([again, late]) == [again]
+    assert [each.is_late for each in found] == [True, False, True, False]
+    assert close_pairs(found) == [(late, y)]
+    assert close_pairs(with_cores(found)) == []
+    assert close_pairs([again, replace(again, machine="y")]) != []
+    assert str(again).startswith("a on x, dilated 4 times: measured 4.000 s") and str(y).startswith("a on y: measured")
+    page = tables.page(found, "", [], [])
+    assert "| figure | goal | first measured (3 cases) | late ones dilated (3 cases) |" in page
+    assert "| as a user: mean / 90th percentile | ≤ 12 % / ≤ 25 % | 33.3% / 50.0% | 20.0% / 30.0% |" in page
+    assert "| for more than 5% of the time | 2 | 40.0%" in page and "| for at most 5%, dilated | 1 | 10.0%" in page
+    assert "Errors by case, dilated 4 times, in %" in page and "processors and networks are\n4 times slower" in page
+    assert "dilated" not in tables.page([y, b], "", [], [])
+
+
+def test_late_cases_are_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the programs that were late run again on the dilated machine, and none if dilation is 1."""
+    measured: list[tuple[int, list[str]]] = []
+
+    def at(_self: Experiment, _unseen: object, dilation: int, programs: list[cases.UnseenProgram]) -> object:
+        measured.append((dilation, [each.name for each in programs]))
+        for program in programs:
+            late = 0.2 * (program.name == "multigrid")
+            yield program, case(program.name, "x", 1.0, 1.0, dilation=dilation, late=late)
+
+    monkeypatch.setattr(Experiment, "_at", at)
+    chosen = [each for each in cases.UNSEEN_PROGRAMS if each.name in {"multigrid", "overlap"}]
+    buyer = Buyer(tmp_path, 1.0, print)
+    for dilation, expected in ((4, [1, 1, 4]), (1, [1, 1])):
+        measured.clear()
+        experiment = Experiment(chosen, 1, MeasurementFolder(tmp_path), buyer, "abc", print, dilation)
+        assert [each.dilation for each in experiment.on(cases.UNSEEN_MACHINES[0])] == expected
+        assert measured == [(1, ["multigrid", "overlap"]), (4, ["multigrid"])][: len(expected) - 1]
 
 
 def test_rehearsal_and_frozen_cases_never_meet() -> None:
