@@ -30,7 +30,8 @@ from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import Host
 from benchmarks.testbed.truth import hosts_at
 from clue.calibration.link import FittedLink, progress_of
-from clue.calibration.network import calibrate_link, measure_link
+from clue.calibration.measurement import Measurement
+from clue.calibration.network import Calibration, calibrate_link, calibrate_within, measure_link
 from clue.config import load_machine
 from clue.errors import ClueError, UsageError
 from clue.machine import Machine
@@ -102,11 +103,11 @@ def _calibrated(
 ) -> Machine:
     """Return a machine with links as calibrated in a turn; ``measure`` measures that from its first host to another."""
 
-    def link(other: int, label: str) -> FittedLink:
+    def link(other: int, label: str, calibrate: Callable[[Measurement], Calibration]) -> FittedLink:
         found = known.get(f"link-{machine.name}{label}-{turn}", lambda: measure(other))
-        return calibrate_link(as_measurement(found)).fitted
+        return calibrate(as_measurement(found)).fitted
 
-    between, within = link(1, ""), link(0, "-within")
+    between, within = link(1, "", calibrate_link), link(0, "-within", calibrate_within)
     network = replace(
         machine.network,
         between_nodes=between.link,

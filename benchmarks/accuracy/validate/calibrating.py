@@ -15,7 +15,7 @@ from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host, hosts_of
 from clue.calibration.link import FittedLink, progress_of
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
-from clue.calibration.network import calibrate_link, measure_link
+from clue.calibration.network import calibrate_link, calibrate_within, measure_link
 from clue.calibration.time_slice import measure_time_slice
 from clue.machine import Machine, Network, NodeType, Ports
 
@@ -69,7 +69,8 @@ class Calibrator:
         if key not in self.known:
             name = "link-" + "-".join(map(_label, (low, high)))
             plain = self.measured.get(name + "-within" * same, lambda: asdict(self._measure(hosts, key)))
-            self.known[key] = calibrate_link(as_measurement(plain)).fitted
+            calibrate = calibrate_within if same else calibrate_link
+            self.known[key] = calibrate(as_measurement(plain)).fitted
         return self.known[key]
 
     def _measure(self, hosts: list[Host], key: _Key) -> Measurement:

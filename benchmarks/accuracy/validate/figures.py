@@ -97,8 +97,12 @@ def _sign(number: float) -> int:
 
 
 def regret(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return the extra time of the program on the machine predicted to be the best, relative to the best machine."""
-    chosen = min(pairs)[1]
+    """Return the extra time of the program on the machine predicted to be the best, relative to the best machine.
+
+    Of several that are predicted to be equally good, the slowest counts, as in ``clue validate``.
+    """
+    best = min(predicted for predicted, _ in pairs)
+    chosen = max(measured for predicted, measured in pairs if predicted == best)
     return chosen / min(measured for _, measured in pairs) - 1
 
 

@@ -196,6 +196,7 @@ def test_regret_is_what_the_choice_costs() -> None:
     """If the machine predicted best takes 12 s where another takes 10 s, the regret is 1/5."""
     assert regret([(1, 12), (2, 10)]) == pytest.approx(0.2)
     assert regret([(1, 10), (2, 12)]) == 0
+    assert regret([(1, 10), (1, 12), (2, 9)]) == pytest.approx(1 / 3)
 
 
 def test_quantiles_are_values() -> None:
