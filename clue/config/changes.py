@@ -37,6 +37,8 @@ _CHANGEABLE: tuple[Path, ...] = (
 _BLOCKS: tuple[Path, ...] = (("costs", _ANY), ("options", _ANY, "cost"), ("generate", "cost"))
 #: Keys of costs whose values are not figures of money, power or time.
 _NO_FIGURES = {"source", "date", "part", "type", "of", "paid", "tariff", "count", "per_node", "ports", "per_rack"}
+#: Ends of the paths of figures that must be whole numbers.
+_WHOLE: set[Path] = {("limits", "nodes"), ("racks", "rack_units")}
 #: Headings of groups whose heading is not a name in the file.
 _HEADINGS = {"": "The comparison", "options": "Prices of options", "limits": "Limits", "workloads": "Workloads",
              "weighted": "Weights of criteria", "currencies": "Currencies", "generate": "Prices of parts"}  # fmt: skip
@@ -56,6 +58,7 @@ class Figure:
         text: Its text in the file; empty if it is not written.
         default: The value that holds if it is not written.
         choices: Its possible values, if it is one of a few words.
+        whole: Whether it must be a whole number.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Figure:
     text: str
     default: str = ""
     choices: tuple[str, ...] = ()
+    whole: bool = False
 
 
 class ChangeError(ConfigError):
@@ -256,7 +260,7 @@ def _matches(path: Path, pattern: Path) -> bool:
 def _figure(document: Document, path: Path, default: str = "", choices: tuple[str, ...] = ()) -> Figure:
     text = _text(document.at(*path).value) if _has(document, path) else ""
     group, label = _called(path)
-    return Figure(format_path(path), path, group, label, text, default, choices)
+    return Figure(format_path(path), path, group, label, text, default, choices, path[-2:] in _WHOLE)
 
 
 def _text(value: object) -> str:

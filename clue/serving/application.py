@@ -24,7 +24,7 @@ from clue.config.changes import ChangeError
 from clue.errors import ClueError
 from clue.report.page import FILES, file_of_page
 from clue.report.shared.printable import printable
-from clue.serving.guard import COOKIE, HEADERS, Guard
+from clue.serving.guard import HEADERS, Guard
 from clue.serving.live import Answer, LiveRanking, SupersededError
 from clue.units import count_of
 
@@ -156,7 +156,7 @@ class _Guarded:
     def _welcome(self) -> Response:
         """Replace the token in the address by a cookie, so the address no longer contains it."""
         response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
-        response.set_cookie(COOKIE, self._guard.cookie, httponly=True, samesite="strict")
+        response.set_cookie(self._guard.cookie_name, self._guard.cookie, httponly=True, samesite="strict")
         return response
 
 

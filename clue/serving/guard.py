@@ -14,7 +14,7 @@ from http import HTTPStatus
 
 from clue.listening import bears, is_own, same
 
-#: Name of the cookie that replaces the token in a browser; its value is not the token itself.
+#: Beginning of the names of cookies that replace tokens in a browser.
 COOKIE = "clue"
 #: Headers of every response: no page may frame or read it, it is not stored, and only the page's own scripts run.
 HEADERS: Mapping[str, str] = {
@@ -51,8 +51,13 @@ class Guard:
 
     @property
     def cookie(self) -> str:
-        """The value of the cookie that replaces the token."""
+        """The value of the cookie that replaces the token: not the token itself."""
         return hashlib.sha256(f"clue serve {self.token}".encode()).hexdigest()
+
+    @property
+    def cookie_name(self) -> str:
+        """The name of that cookie; browsers send it to all ports of a computer, so each token has a name of its own."""
+        return f"{COOKIE}-{self.cookie[:8]}"
 
     def refusal(self, method: str, headers: Mapping[str, str], cookies: Mapping[str, str]) -> Refusal | None:
         """Return the reason why a request is refused; ``None``: it is answered.
@@ -75,8 +80,9 @@ class Guard:
 
     def _is_known(self, headers: Mapping[str, str], cookies: Mapping[str, str]) -> bool:
         assert self.token is not None
-        return bears(headers.get("authorization", ""), self.token) or same(cookies.get(COOKIE, ""), self.cookie)
+        cookie = cookies.get(self.cookie_name, "")
+        return bears(headers.get("authorization", ""), self.token) or same(cookie, self.cookie)
 
     def admits(self, token: str) -> bool:
-        """Tell whether a token is the required one."""
-        return self.token is not None and same(token, self.token)
+        """Tell whether a token from an address is the required one; there a plus may have been read as a blank."""
+        return self.token is not None and any(same(each, self.token) for each in (token, token.replace(" ", "+")))

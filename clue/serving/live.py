@@ -194,6 +194,6 @@ def _fields(figures: Sequence[Figure]) -> list[tuple[str, list[Field]]]:
     """Return the figures in groups, in the order in which these first come."""
     groups: dict[str, list[Field]] = {}
     for each in figures:
-        field = Field(each.name, each.label, each.text, each.default, each.choices)
+        field = Field(each.name, each.label, each.text, each.default, each.choices, each.whole)
         groups.setdefault(each.group, []).append(field)
     return list(groups.items())

@@ -174,6 +174,26 @@ def test_a_table_stays_sorted_by_its_heading(opened: Opened, slow_address: str) 
     assert names(opened) == ["slow", "fast"]
 
 
+def test_nothing_moves_until_positions_can_be_compared(opened: Opened, slow_address: str) -> None:
+    """Options that samples cannot tell apart share a position in the file's ranking; before the samples none does."""
+
+    def together(route: Route) -> None:
+        response = route.fetch()
+        place = r'(<tr data-key="slow"><td class="number" data-value=)"2">2<'
+        route.fulfill(response=response, body=re.sub(place, r'\1"1">1<', response.text()))
+
+    opened.page.route(slow_address, together)
+    opened.page.goto(slow_address)
+    place = opened.page.locator("tr[data-key=slow] td").first
+    assert place.inner_text() == "1"
+    opened.page.route("**/full", lambda _route: None)  # never answered
+    price = opened.page.get_by_label("fast", exact=True)
+    price.fill("1790 EUR")
+    price.press("Tab")
+    until(opened, "What takes longer is being computed.")
+    assert place.inner_text() == "2" and opened.page.locator(".moved").count() == 0
+
+
 def test_what_a_cut_table_does_not_show_is_not_new(opened: Opened, address: str) -> None:
     """If the file's ranking has more options than its table shows, an option that moves into the table has no mark."""
 
@@ -216,6 +236,18 @@ def test_the_same_figures_may_be_sent_again_after_a_failure(opened: Opened, addr
     assert not opened.page.locator("#faults").is_visible()
 
 
+def test_a_refusal_says_why(opened: Opened, address: str) -> None:
+    """A server with another token refuses in plain text, which the page shows; it has not been ended."""
+    said = "token must be that of this server: open its address with ?token=…"
+    opened.page.goto(address)
+    opened.page.route("**/ranking", lambda route: route.fulfill(status=401, content_type="text/plain", body=said))
+    price = opened.page.get_by_label("fast", exact=True)
+    price.fill("950 EUR")
+    price.press("Tab")
+    opened.page.wait_for_function("() => !document.querySelector('#faults').hidden")
+    assert opened.page.inner_text("#faults") == said
+
+
 def test_only_what_has_changed_is_put_anew(opened: Opened, address: str) -> None:
     """Unchanged pieces keep their elements, and so their scroll position and selection."""
     opened.page.goto(address)
@@ -240,6 +272,12 @@ def test_arrows_change_a_figure(opened: Opened, address: str) -> None:
     opened.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     deadline.press("ArrowUp")  # no deadline is stated, so there is no number to change
     assert deadline.input_value() == "" and deadline.get_attribute("aria-invalid") is None
+    written = '[".020 EUR/kWh", "12_000 EUR", "€1,900", "16"]'
+    higher = opened.page.evaluate(f"{written}.map((text) => scaled(text, 1.05))")
+    assert higher == ["0.021 EUR/kWh", "12600 EUR", "€1995", "16.8"]
+    whole = "[['16', 1.05], ['1', 1.05], ['16', 1 / 1.05], ['1', 1 / 1.05]]"
+    steps = opened.page.evaluate(f"{whole}.map(([text, factor]) => scaled(text, factor, true))")
+    assert steps == ["17", "2", "15", "1"]  # 16.8, 1.05, 15.24, 0.95
 
 
 def test_sorted_tables_stay_sorted(opened: Opened, address: str) -> None:

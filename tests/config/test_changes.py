@@ -207,3 +207,14 @@ def test_references_to_parts_are_no_figures(tmp_path: Path) -> None:
     scenario = {**SCENARIO, "costs": {**SCENARIO["costs"], "other": costs}}
     names = [figure.name for figure in ChangeableScenario(scenario, relative_to=tmp_path).figures]
     assert "costs.other.parts.cpu.power" in names and not any(name.endswith(".part") for name in names)
+
+
+def test_what_must_be_whole_is_known(tmp_path: Path) -> None:
+    """Numbers of nodes and the rack units of a rack must be whole; the rack units of a part need not."""
+    (tmp_path / "heat.clue").mkdir()
+    part = {"per_node": 1, "rack_units": 2}
+    costs = {"site": {"parts": {"node": part}, "racks": {"rack_units": 42, "power": "20 kW"}}}
+    document = SCENARIO | {"costs": costs, "limits": {"nodes": 16, "rack_units": 84, "power": "20 kW"}}
+    figures = ChangeableScenario(document, relative_to=tmp_path).figures
+    assert [figure.name for figure in figures if figure.whole] == ["costs.site.racks.rack_units", "limits.nodes"]
+    assert {"costs.site.parts.node.rack_units", "limits.rack_units"} <= {figure.name for figure in figures}

@@ -272,6 +272,16 @@ def test_long_tables_are_cut_and_say_so() -> None:
     assert isinstance(scores, Picture) and scores.caption == "The first 20 of 207 options."
 
 
+def test_a_ranking_of_the_first_options_says_that_there_are_more() -> None:
+    """Whether the table has all options with a position decides whether others are new to it."""
+
+    def table(first: int | None) -> str:
+        return ranking_pieces(replace(ranking(), first=first), scenario(), "clue", "clue 0.1")["ranking"]
+
+    assert 'data-more="0"' in table(2) and "more.</p>" not in table(2)
+    assert "data-more" not in table(None)
+
+
 def test_sources_are_those_of_machine_and_nodes() -> None:
     """A source is named once; without one, the text says that it is not stated."""
     assert sources(machine()) == "by hand"

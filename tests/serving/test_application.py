@@ -161,3 +161,13 @@ def test_with_a_token(live: LiveRanking) -> None:
     assert "HttpOnly" in cookie and "samesite=strict" in cookie.lower() and TOKEN not in cookie
     assert client.get("/").status_code == 200
     assert client.post("/ranking", json={"changes": {}}).status_code == 200
+
+
+def test_a_token_may_have_a_plus(live: LiveRanking) -> None:
+    """Browsers leave a plus in an address as it is, and forms mean a blank by it; tokens in base 64 have it."""
+    token = "a+token/of+base64+characters=="
+    for given in (token, "a%2Btoken%2Fof%2Bbase64%2Bcharacters%3D%3D"):
+        client = Client(application(live, token))
+        assert client.get(f"/?token={given}", follow_redirects=False).status_code == 303
+        assert client.get("/").status_code == 200
+    assert Client(application(live, token)).get("/?token=a-token/of+base64+characters==").status_code == 401

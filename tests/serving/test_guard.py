@@ -8,7 +8,7 @@ from http import HTTPStatus
 import pytest
 
 from clue.listening import is_own
-from clue.serving.guard import COOKIE, Guard
+from clue.serving.guard import Guard
 
 TOKEN = "a token of twenty characters"
 HERE = {"host": "127.0.0.1:8458"}
@@ -66,13 +66,15 @@ def test_what_changes_must_come_from_the_own_page(headers: dict[str, str], statu
 
 
 def test_a_token_must_be_shown_or_its_cookie() -> None:
-    """The cookie differs from the token, and each token has its own cookie."""
-    guard = Guard(TOKEN)
+    """The cookie differs from the token, and each token has its own cookie, as browsers send it to all ports."""
+    guard, other = Guard(TOKEN), Guard("another token of this length")
     refused = guard.refusal("GET", HERE, {})
     assert refused is not None and refused.status is HTTPStatus.UNAUTHORIZED and TOKEN not in refused.reason
     assert guard.refusal("GET", HERE | {"authorization": f"Bearer {TOKEN}"}, {}) is None
-    assert guard.refusal("GET", HERE, {COOKIE: guard.cookie}) is None
-    assert guard.refusal("GET", HERE, {COOKIE: TOKEN}) is not None
-    assert guard.refusal("GET", HERE, {COOKIE: Guard("another token of this length").cookie}) is not None
+    assert guard.refusal("GET", HERE, {guard.cookie_name: guard.cookie}) is None
+    assert guard.refusal("GET", HERE, {guard.cookie_name: TOKEN}) is not None
+    assert guard.refusal("GET", HERE, {guard.cookie_name: other.cookie}) is not None
     assert guard.refusal("GET", HERE | {"authorization": "Bearer \u00e4"}, {}) is not None
+    both = {each.cookie_name: each.cookie for each in (guard, other)}
+    assert guard.refusal("GET", HERE, both) is None and other.refusal("GET", HERE, both) is None
     assert guard.admits(TOKEN) and not guard.admits("") and not Guard().admits("")

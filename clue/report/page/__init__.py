@@ -43,6 +43,7 @@ class Field:
         text: Its stated text; empty: it is not stated.
         default: The value that holds if it is not stated.
         choices: Its possible values, if it is one of a few words.
+        whole: Whether it must be a whole number.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Field:
     text: str
     default: str = ""
     choices: tuple[str, ...] = ()
+    whole: bool = False
 
 
 #: Figures in groups, with the heading of each.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clue.machine import Machine
@@ -173,7 +174,8 @@ def _ranking(ranking: Ranking, placed: Sequence[Entry]) -> Sheet:
         *((f"{name}: instances × ranks" if len(workloads) > 1 else "instances × ranks", False) for name in workloads),
     ]
     rows = [tuple(_option(entry, ranking, workloads)) for entry in placed]
-    return parts.sheet("ranking", "Ranking", columns, rows, pareto_front(ranking), [each.option for each in placed])
+    found = parts.sheet("ranking", "Ranking", columns, rows, pareto_front(ranking), [each.option for each in placed])
+    return replace(found, is_part=ranking.first is not None)
 
 
 def _option(entry: Entry, ranking: Ranking, workloads: Sequence[str]) -> Iterator[Cell]:

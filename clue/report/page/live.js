@@ -7,7 +7,9 @@ const fields = [...form.querySelectorAll("input, select")];
 const positions = () => new Map([...document.querySelectorAll("table[data-name=ranking] tr[data-key]")]
   .map((row) => [row.dataset.key, Number(row.cells[0].dataset.value)]));
 const stated = positions();  // the ranking of the file
-const isCut = document.querySelector("table[data-name=ranking][data-more]") !== null;  // more options than are shown
+const isCut = document.querySelector("table[data-name=ranking][data-more]") !== null;  // more options than are listed
+const isSampled = () => [...document.querySelectorAll("table[data-name=ranking] th")].some((head) => head.textContent === "best");
+const statedSampled = isSampled();
 
 const markMoves = () => {
   for (const row of document.querySelectorAll("table[data-name=ranking] tr[data-key]")) {
@@ -49,7 +51,7 @@ const giveUp = (said) => {  // nothing more is being computed
   delete known.awaited;
   state.textContent = said;
 };
-const put = (pieces) => {
+const put = (pieces, awaited) => {
   const page = document.querySelector("#ranking-page");
   const before = new Map([...page.children].map((each) => [each.dataset.piece, each]));
   known = {};
@@ -72,13 +74,15 @@ const put = (pieces) => {
   for (const each of before.values()) each.remove();
   for (const mark of document.querySelectorAll(".moved")) mark.remove();
   sortAgain();
-  markMoves();
+  if (!awaited || isSampled() === statedSampled) markMoves();  // options that samples cannot tell apart share a position
 };
 const ask = async (what, changes) => {
   const body = JSON.stringify({ changes, known });
   try {
     const response = await fetch(what, { method: "POST", headers: { "Content-Type": "application/json" }, body });
-    return await response.json();
+    if (response.headers.get("Content-Type")?.startsWith("application/json")) return await response.json();
+    asked = null;
+    return { figures: {}, others: [await response.text()] };  // why it refuses, for example the token of an earlier server
   } catch {
     asked = null;  // the same figures may be sent again
     return { figures: {}, others: ["The server does not answer: has it been ended?"] };
@@ -97,7 +101,7 @@ const rank = async () => {
   if (mine !== turn) return;  // another figure has changed meanwhile
   showFaults(answer.figures ?? {}, answer.others ?? []);
   if (answer.pieces === undefined) { giveUp("The ranking below is the last one without errors."); return; }
-  put(answer.pieces);
+  put(answer.pieces, answer.awaited);
   const number = Object.keys(changes).length;
   const what = number ? `${number} changed figure${number > 1 ? "s" : ""}` : "The figures are those of the file";
   const simulated = answer.simulations
@@ -114,12 +118,15 @@ const rank = async () => {
   if (mine !== turn) return;
   showFaults(answer.figures ?? {}, answer.others ?? []);
   if (answer.pieces === undefined) { giveUp(`${said}. The rest cannot be computed.`); return; }
-  put(answer.pieces);
+  put(answer.pieces, answer.awaited);
   state.textContent = `${said}; all of it in ${answer.milliseconds.toFixed(0)} ms.`;
 };
-const scaled = (text, factor) => text.replace(/[0-9][0-9,]*(\.[0-9]+)?([eE][-+]?[0-9]+)?/, (found) => {
-  const number = Number(found.replaceAll(",", "")) * factor;
-  return String(Number(number.toPrecision(4)));
+const scaled = (text, factor, whole) => text.replace(/([0-9][0-9,_]*(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?/, (found) => {
+  const before = Number(found.replaceAll(/[,_]/g, ""));
+  const number = before * factor;
+  if (!whole) return String(Number(number.toPrecision(4)));
+  const nearest = Math.round(number);
+  return String(factor > 1 ? Math.max(nearest, before + 1) : Math.max(1, Math.min(nearest, before - 1)));
 });
 form.addEventListener("change", rank);
 form.addEventListener("submit", (event) => { event.preventDefault(); rank(); });
@@ -129,7 +136,7 @@ form.addEventListener("keydown", (event) => {
   event.preventDefault();
   if (!event.target.value) event.target.value = event.target.placeholder;
   if (!/[0-9]/.test(event.target.value)) { event.target.value = ""; return; }  // "no limit" has no number to change
-  event.target.value = scaled(event.target.value, factor);
+  event.target.value = scaled(event.target.value, factor, event.target.dataset.whole !== undefined);
   rank();
 });
 form.querySelector("#back").addEventListener("click", () => {

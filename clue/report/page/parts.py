@@ -45,6 +45,7 @@ class Sheet:
         more: Number of rows that are not shown.
         caption: A remark below it, or nothing.
         keys: Subject of each row, if it is followed from one ranking to the next.
+        is_part: Whether there are subjects that it does not list, besides the rows that are not shown.
     """
 
     kind: ClassVar[str] = "sheet"
@@ -55,6 +56,7 @@ class Sheet:
     more: int = 0
     caption: str = ""
     keys: tuple[str, ...] = ()
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
