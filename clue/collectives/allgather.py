@@ -73,12 +73,16 @@ def pipelined_ring(collective: Collective, rank: int) -> Schedule:
 
 
 def _piece(collective: Collective) -> int:
-    """Return the bytes of a piece: whole elements, and at least the shortest block if the call is nonblocking."""
+    """Return the bytes of a piece: whole elements, and at least the shortest block if the call is nonblocking.
+
+    That block is whole elements, even if their size is not known.
+    """
     sizes, element = collective.sizes, collective.element
     if not collective.manner.nonblocking and max(sizes) <= PIECE:
         return PIECE
-    least = max(PIECE, min(sizes) if collective.manner.nonblocking else 0, -(-sum(sizes) // MOST_SEGMENTS))
-    return max(1, least // element) * element
+    least = max(PIECE, -(-sum(sizes) // MOST_SEGMENTS))
+    piece = max(1, least // element) * element
+    return max(piece, min(sizes)) if collective.manner.nonblocking else piece
 
 
 def _pieces(collective: Collective, ranks: list[int], piece: int) -> Iterator[int]:

@@ -130,6 +130,7 @@ def test_pieces_of_a_pipelined_ring() -> None:
     assert sent((32_768, 0)) == [32_768]
     assert sent((40_000, 40_000)) == [32_768, 7_232]
     assert sent((40_000, 40_000), nonblocking=True) == [40_000]
+    assert sent((40_004, 40_004), nonblocking=True) == [40_004]  # 10,001 elements of 4 B, which traces do not tell
     assert sent((1 << 27, 0)) == [1 << 17] * 1024
 
 

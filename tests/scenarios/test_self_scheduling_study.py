@@ -56,6 +56,21 @@ def test_shares_given_beforehand_lose_where_load_changes(n: int) -> None:
         assert ON_LOADED[fixed][n] > ON_LOADED["GSS"][n]
 
 
+def test_shares_given_beforehand_lose_less_where_load_changes_late() -> None:
+    """At n = 1250, the first n with the load, both VRP take 1.8 to 2.0 times as long as SS and VRP-SS."""
+    for fixed in ("VRP static", "VRP dynamic"):
+        ratios = [ON_LOADED[fixed][1250] / ON_LOADED[other][1250] for other in ("SS", "VRP-SS")]
+        assert all(1.8 <= round(ratio, 1) <= 2.0 for ratio in ratios)
+        assert ON_LOADED[fixed][1250] > ON_LOADED["GSS"][1250]
+
+
+def test_small_chunks_lose_little_where_load_changes() -> None:
+    """SS is faster than VRP-SS from n = 1250 on, except at n = 2000, where it is 1 % slower."""
+    lost = {n: ON_LOADED["SS"][n] / ON_LOADED["VRP-SS"][n] - 1 for n in (1250, 1500, 2000, 2500)}
+    assert [n for n, share in lost.items() if share > 0] == [2000]
+    assert lost[2000] == pytest.approx(0.01, abs=0.005)
+
+
 def test_a_replay_from_equal_nodes_misleads() -> None:
     """A replay predicts each strategy more than 40 % too slow and the strategies nearly equal."""
     steady, replay, _ = beside(TIMES)
