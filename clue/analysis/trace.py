@@ -11,7 +11,7 @@ from clue.result import Unmodelled
 from clue.trace import Op, Trace
 from clue.trace.sites import Site
 
-_SILENT = (Op.COMPUTE, Op.WAIT, Op.PACK, Op.SLEEP, Op.LOCAL, Op.OTHER, Op.MRECV)
+_SILENT = (Op.COMPUTE, Op.WAIT, Op.POLL, Op.PACK, Op.SLEEP, Op.LOCAL, Op.OTHER, Op.MRECV)
 
 
 @dataclass(frozen=True, slots=True)

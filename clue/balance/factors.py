@@ -28,7 +28,11 @@ def factors_on(
         time: Virtual time, on a machine that changes.
         host_speeds: flop/s of the recording host by region, where known; then ``speed`` of a node type counts,
             if it is one number.
+
+    Raises:
+        UsageError: If there is no such node.
     """
     host = {name: HostSpeed(rate) for name, rate in host_speeds.items()}
-    costs = Costs(machine, Placement(tuple(nodes)), (region,), host)
+    placement = Placement.listed(machine, tuple(nodes), len(nodes))
+    costs = Costs(machine, placement, (region,), host)
     return tuple(1 / costs.rates(costs.node_type(node, time), ranks=1)[0] for node in nodes)

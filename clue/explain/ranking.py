@@ -203,7 +203,8 @@ def shared_parameters(options: Sequence[Option], computing: Sequence[Mapping[str
         computing: Of each application the regions in which it computes, and whether their operations are declared.
     """
     regions = list(dict.fromkeys(region for each in computing for region in each))
-    timed = {region for each in computing for region, declared in each.items() if declared}
+    # A speed decides only where all applications declare their operations.
+    timed = set(regions) - {region for each in computing for region, declared in each.items() if not declared}
     found: list[tuple[Parameter, list[tuple[Option, Parameter]]]] = []
     for option in options:
         for parameter in parameters_of(option.machine, _everywhere(option.machine), regions, timed):

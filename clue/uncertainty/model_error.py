@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.kernel import Candidate, Program, computation_bound
-from clue.machine import NodeNoise
+from clue.machine import Machine, NodeNoise, Placement
 from clue.trace import COLLECTIVES, Op, Ops
 from clue.uncertainty.noise import Sampling, within_reach
 from clue.uncertainty.spread import TAIL
@@ -228,14 +228,20 @@ def intervals(edges: tuple[float, ...], end: float) -> Iterator[tuple[float, flo
 
 
 def model_of(where: Candidate) -> tuple[str, ...]:
-    """Return the key of a machine model: figures of the network and of the node types with ranks.
+    """Return the key of a machine model: figures of the network and of the node types with ranks, also after changes.
 
     It has no numbers of nodes, names, prices, sizes of memory or noise, and no order of regions or links: figures on
     which no predicted time depends.
     """
-    used = {where.machine.nodes[node].name: where.machine.nodes[node] for node in where.placement.nodes}
+    later = (part for at, state in where.machine.changes for part in (repr(at), *_figures(state, where.placement)))
+    return (*_figures(where.machine, where.placement), *later)
+
+
+def _figures(state: Machine, placement: Placement) -> tuple[str, ...]:
+    """Return the figures of a machine between two changes."""
+    used = {state.nodes[node].name: state.nodes[node] for node in placement.nodes}
     types = {repr(replace(each.timed.in_order, name="", noise=NodeNoise())) for each in used.values()}
-    return (*sorted(types), repr(where.machine.network.without_noise.in_order))
+    return (*sorted(types), repr(state.network.without_noise.in_order))
 
 
 def student(x: float, degrees: float) -> float:

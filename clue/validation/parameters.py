@@ -12,7 +12,8 @@ contention    simultaneous messages cost more: the excess of factors over 1, or 
 ============  ================================================================================================
 
 A cost is not always the figure in a file: times grow with the cost, so a bandwidth shrinks (:func:`multiplier`).
-If a machine's parameters change over time, they are scaled alike at all times. Values only; nothing is simulated here.
+If a machine's parameters change over time, they are scaled alike at all times. No delay falls below 0. Values only;
+nothing is simulated here.
 """
 
 from __future__ import annotations

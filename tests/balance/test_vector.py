@@ -67,6 +67,13 @@ def test_factors_of_a_machine_by_region_and_load() -> None:
     assert relative_performance(factors_on(machine, [0, 1], "product", time=9.9)) == (4, 1)
 
 
+@pytest.mark.parametrize("node", [-1, 3])
+def test_a_node_that_does_not_exist_is_refused(node: int) -> None:
+    """A machine of three nodes has no node 3, and none before node 0."""
+    with pytest.raises(UsageError, match=f"node of rank 1 must be from 0 to 2, got {node}"):
+        factors_on(two_kinds(), [0, node])
+
+
 def test_measuring_anew_takes_what_was_done() -> None:
     """One unit in 4 s against eight in 4 s means eight times the speed, whatever was assumed before."""
     assert remeasured([1, 3], [1, 8], [4, 4]) == (1, 8)

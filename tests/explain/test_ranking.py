@@ -234,6 +234,17 @@ def test_the_link_across_domains_is_varied_on_nodes_of_any_size(processors: int,
     assert "network.across_domains.receive_delay" in names
 
 
+def test_a_speed_is_a_parameter_where_all_applications_declare_their_operations() -> None:
+    """If one of two applications declares no operations, all computation is varied, not the speed alone."""
+    option = Option("one", machine(2, speeds={"solve": 1e9}), Money(1.0, "EUR"))
+    found = []
+    for other in (True, False):
+        computing = [{"solve": True}, {"solve": other}]
+        found.append({each.name for each in shared_parameters([option], computing)})
+    assert "node_types.host.speed.solve" in found[0] and FACTOR not in found[0]
+    assert "node_types.host.speed.solve" not in found[1] and FACTOR in found[1]
+
+
 def test_figures_on_which_no_time_depends_do_not_part_parameters() -> None:
     """Two options alike but for memory, processors' names and noise have their parameters in common."""
     plain = machine(2)

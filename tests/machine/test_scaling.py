@@ -20,6 +20,19 @@ def test_parts_of_a_curve_scale_alone() -> None:
     assert [CURVE.growth(nbytes) for nbytes in (0, 10, 12)] == pytest.approx([0.0, 5.0, 6.0])
 
 
+def test_no_delay_is_scaled_below_zero() -> None:
+    """Where small messages are faster than empty ones, delays end at 0.
+
+    An empty message takes 10 s, 100 B take 8 s, and 200 B take 20 s. A start of 1/16 is 9.375 s shorter; 16 times the
+    growth is that of -2 s and 10 s.
+    """
+    curve = Curve.through([(0, 10.0), (100, 8.0), (200, 20.0)])
+    start, growth = curve.start_scaled(1 / 16), curve.growth_scaled(16.0)
+    assert [start(nbytes) for nbytes in (0, 50, 100, 150, 200)] == pytest.approx([0.625, 0.0, 0.0, 4.625, 10.625])
+    assert [growth(nbytes) for nbytes in (0, 100, 150, 200)] == pytest.approx([10.0, 0.0, 74.0, 170.0])
+    assert min(each(nbytes) for each in (start, growth) for nbytes in range(300)) > -1e-12
+
+
 TIMES = st.floats(0, 10)
 
 

@@ -136,6 +136,23 @@ def test_a_model_of_a_machine_has_only_what_times_depend_on() -> None:
     assert model_of(Candidate(mixed, ONE)) != model_of(Candidate(mixed, Placement((0, 2))))
 
 
+def test_a_model_of_a_machine_has_its_changes() -> None:
+    """A machine that gets slower during the run has an error of its own: two of 10 % make 14 %.
+
+    The figures and the time of the change count, but not the number of nodes.
+    """
+
+    def slowing(nodes: int, at: float, factor: float) -> Machine:
+        return machine(nodes, changes=((at, machine(nodes, performance_factor=factor)),))
+
+    two, four, later, slower = slowing(2, 5.0, 2.0), slowing(4, 5.0, 2.0), slowing(2, 6.0, 2.0), slowing(2, 5.0, 3.0)
+    assert model_of(everywhere(two)) == model_of(everywhere(four))
+    assert len({model_of(everywhere(each)) for each in (machine(2), two, later, slower)}) == 4
+    expected = known(0.1).of(COMPUTING)
+    plain, changing = (expected.multipliers(Sampling(2000), "p.py", everywhere(on)) for on in (machine(2), two))
+    assert np.log(plain / changing).std() == pytest.approx(0.1 * math.sqrt(2), rel=0.08)
+
+
 def test_a_model_of_a_machine_has_no_noise() -> None:
     """Noise of nodes and of links changes no prediction, so the error is that of the same machine."""
     quiet, *loud = noisy(), noisy(factor=0.1), noisy(send=0.1), noisy(transmission=0.1)

@@ -151,6 +151,14 @@ def test_verdict_names_what_explains_and_what_cannot() -> None:
     ]
 
 
+def test_verdict_keeps_the_names_of_node_types() -> None:
+    """A sentence that begins with a parameter keeps the capital letters of a node type."""
+    better, same = refit("computation", 1.1, 0.15, of="oldXeon"), refit("computation", 1.0, 0.2, of="EPYC")
+    found = list(verdict(validation(better, same)))
+    assert found[1].startswith("Computation on oldXeon alone cannot explain it: at best, computation on oldXeon ")
+    assert found[2] == "Computation on EPYC alone cannot explain it: its best value leaves no smaller error."
+
+
 def test_verdict_says_what_cannot_be_told_apart() -> None:
     """The verdict names parameters that explain the error equally well, and one that could not be changed."""
     one = refit("latency", 1.5, 0.01, explains=True, rival=True)

@@ -91,15 +91,16 @@ def _explanation(validation: Validation, known: list[Refit]) -> Iterator[str]:
     of_those = "" if validation.error_simulated == validation.error else " of the simulated cases"
     for each in known:
         name = parameter_name(each.parameter)
+        opening = f"{name[:1].upper()}{name[1:]} alone"
         if each.explains and each.rival:
             left = f"{percent(each.error_left)}{_sure(each)}"
             yield f"With {change(each)} the error{of_those} falls from {before} to {left}."
         elif each.error_left < validation.error_simulated:
             end = " (the end of what was tried)" if each.at_limit else ""
             part = "explains a part" if each.explains else "cannot explain it"
-            yield f"{name.capitalize()} alone {part}: at best, {change(each)}{end}, {percent(each.error_left)} is left."
+            yield f"{opening} {part}: at best, {change(each)}{end}, {percent(each.error_left)} is left."
         else:
-            yield f"{name.capitalize()} alone cannot explain it: its best value leaves no smaller error."
+            yield f"{opening} cannot explain it: its best value leaves no smaller error."
     explained = [each for each in known if each.explains and each.rival]
     if len(explained) > 1:
         names = " and ".join(parameter_name(each.parameter) for each in explained)

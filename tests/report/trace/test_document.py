@@ -49,3 +49,15 @@ def test_bytes_are_those_that_ranks_send() -> None:
     assert {each["call"]: each["nbytes"] for each in calls["calls"]} == wanted
     assert sites["sites"][0]["nbytes"] == sum(wanted.values())
     assert "bytes sent" in rendered(trace_text(built)) and "bytes sent" in rendered(sites_text(built))
+
+
+def test_tests_that_find_nothing_are_no_ops_on_a_communicator() -> None:
+    """All messages are on a second communicator: the Test that finds none of them does not count for the first."""
+    builder = TraceBuilder(2)
+    both = builder.communicator((0, 1))
+    builder[0].send(1, 8, comm=both)
+    request = builder[1].irecv(0, comm=both)
+    builder[1].add(Op.POLL, call="Test", peer=-2)
+    builder[1].wait(request)
+    document = json.loads(json.dumps(trace_document(builder.build())))
+    assert [each["ops"] for each in document["communicators"]] == [0, 2]
