@@ -172,7 +172,8 @@ def _check_size(size: int, most: int, path: Path) -> None:
 def overwritten(path: Path, read: Iterable[str | Path]) -> str | Path | None:
     """Return the first of the files and folders read that writing to a path would change; ``None`` if there is none."""
     real = Path(os.path.realpath(path))
-    places = [real, *(each for each in real.parents if each.is_dir())]
+    folders = [each for each in real.parents if kind_of(each) == "folder"]
+    places = [real, *folders] if exists(real) else folders
     for one in read:
         with suppress(OSError, ValueError):  # it does not exist: a later reader says so
             if any(Path(one).samefile(each) for each in places):

@@ -158,6 +158,15 @@ def test_no_file_of_a_simulation_is_overwritten(capsys: pytest.CaptureFixture[st
     assert Path(file).read_bytes() == before
 
 
+def test_no_file_is_added_to_a_trace_that_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    """A new file in the folder of the simulated trace is refused like those that are there."""
+    status, out, err = run(capsys, "simulate", "run.yaml", "--csv", "pingpong.clue/new.csv")
+    assert (status, out) == (2, "")
+    said = "output must not be a file that the command reads, got pingpong.clue"
+    assert err == f"clue: pingpong.clue/new.csv: {said}\n"
+    assert not Path("pingpong.clue/new.csv").exists()
+
+
 @pytest.mark.parametrize(("option", "file"), [("--csv", "which.yaml"), ("--answers", "pair.yaml")])
 def test_no_file_of_a_comparison_is_overwritten(capsys: pytest.CaptureFixture[str], option: str, file: str) -> None:
     """The comparison and the machines of its options are refused as outputs, and stay as they are."""
