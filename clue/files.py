@@ -172,7 +172,8 @@ def _check_size(size: int, most: int, path: Path) -> None:
 def overwritten(path: Path, read: Iterable[str | Path]) -> str | Path | None:
     """Return the first of the files and folders read that writing to a path would change; ``None`` if there is none."""
     real = Path(os.path.realpath(path))
-    places = [real, *(each for each in real.parents if each.is_dir())]
+    folders = [each for each in real.parents if kind_of(each) == "folder"]
+    places = [real, *folders] if exists(real) else folders
     for one in read:
         with suppress(OSError, ValueError):  # it does not exist: a later reader says so
             if any(Path(one).samefile(each) for each in places):
@@ -184,11 +185,13 @@ def make_room(path: Path) -> None:
     """Make the parent folders of an output; to be called before time is spent on computing it.
 
     Raises:
-        OSError: If they cannot be made, or the output's path is neither a file nor a folder.
+        OSError: If they cannot be made, the output's path is neither a file nor a folder, or no file can have its name.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and not path.is_dir():
-        _check_ordinary(path.stat(), path)
+    with suppress(FileNotFoundError):
+        found = path.stat()
+        if not stat.S_ISDIR(found.st_mode):
+            _check_ordinary(found, path)
 
 
 @contextmanager
@@ -269,8 +272,8 @@ def remove(path: Path) -> None:
 
 
 def _beside(path: Path, ending: str) -> Path:
-    """Return an unpredictable name in the same folder."""
-    return path.with_name(f".{path.name[:100]}.{os.urandom(6).hex()}.{ending}")
+    """Return an unpredictable name in the same folder; a name has at most 255 bytes, and a letter up to four."""
+    return path.with_name(f".{path.name[:50]}.{os.urandom(6).hex()}.{ending}")
 
 
 def _bring_to_disk(path: Path) -> None:

@@ -11,10 +11,10 @@ def user_folder(variable: str, usual: str) -> Path | None:
 
     Args:
         variable: Environment variable that names the folder of all programs.
-        usual: That folder within the home folder if the variable is empty.
+        usual: That folder within the home folder if the variable is empty, or a relative path, which is invalid.
     """
-    stated = os.environ.get(variable)
+    stated = Path(os.environ.get(variable, ""))
     try:
-        return (Path(stated) if stated else Path.home() / usual) / "clue"
+        return (stated if stated.is_absolute() else Path.home() / usual) / "clue"
     except RuntimeError:  # no home folder
         return None

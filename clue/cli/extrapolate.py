@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from clue.cli.effects import refuse
@@ -79,12 +80,12 @@ def _refuse_for_recorded(arguments: argparse.Namespace, got: str, pattern: str) 
 
 
 def _target(pattern: Pattern, arguments: argparse.Namespace) -> Path:
-    """Return the path of the trace to write, which must be no recording; create its folders."""
+    """Return the path of the trace to write, which must be no recording by any name; create its folders."""
     pattern.check()
     if pattern.names(Path(arguments.output)):
         raise UsageError(f"{arguments.output}: -o must not be a name that matches {pattern.text}, got one")
     check_different([("-o", Path(arguments.output))], arguments.plots)
-    return output_trace(arguments.output)
+    return output_trace(arguments.output, chain.from_iterable(pattern.found().values()))
 
 
 def _plot(made: Extrapolation, family: Family, arguments: argparse.Namespace) -> list[Path]:

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from clue.cli.terminal import output_file, output_trace, progress, say, show, show_json
+from clue.cli.terminal import check_different, output_file, output_trace, progress, say, show, show_json
 from clue.config import load_machine
 from clue.errors import UsageError
 from clue.files import exists, open_file, write_texts
@@ -35,11 +35,11 @@ _BEGIN = 4096
 def run(arguments: argparse.Namespace) -> int:
     """Make a skeleton from a trace, and write it as a program."""
     read = (arguments.trace, *arguments.machine)
+    written_to = (("-o", arguments.output), ("--trace", arguments.trace_out))
+    check_different((option, Path(name)) for option, name in written_to if name is not None)
     target = output_file(arguments.output, read)
     kept = None if arguments.trace_out is None else output_trace(arguments.trace_out, read)
     _check_replaced(target)
-    if kept == target:
-        raise UsageError(f"{target}: --trace must name a different file than -o, got the same")
     machines = [load_machine(name) for name in arguments.machine]
     names = [each.name for each in machines]
     if len(set(names)) < len(names):

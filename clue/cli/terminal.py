@@ -35,7 +35,7 @@ from rich.progress import (
 
 from clue.cli.streams import give_up_output, tell
 from clue.errors import UsageError
-from clue.files import make_room, overwritten
+from clue.files import kind_of, make_room, overwritten
 from clue.report.shared.printable import printable
 from clue.report.shared.table import words
 from clue.units import format_number
@@ -177,7 +177,7 @@ def output_file(name: str | Path, read: Iterable[str | Path] = ()) -> Path:
         UsageError: If it is a folder, is one of those that are read, or cannot be created.
     """
     path = Path(name)
-    if path.is_dir():
+    if kind_of(path) == "folder":
         raise UsageError(f"{path}: output must be a file, got a folder")
     return _output(path, read)
 
@@ -207,8 +207,8 @@ def _output(path: Path, read: Iterable[str | Path]) -> Path:
         read: Files and folders that the command reads.
 
     Raises:
-        UsageError: If it is ``-`` or one of those that are read, its folders cannot be created, or a device or pipe has
-            that name.
+        UsageError: If it is ``-`` or one of those that are read, its folders cannot be created, a device or pipe has
+            that name, no file can have it, or nothing may be written to its folder.
     """
     if str(path) == "-":
         raise UsageError('-: output must be a file, got "-", which other programs take for standard output')
@@ -218,6 +218,10 @@ def _output(path: Path, read: Iterable[str | Path]) -> Path:
         make_room(path)
     except OSError as error:
         raise UsageError(f"{path}: output must be a file that can be made, got: {error.strerror or error}") from None
+    folder = Path(os.path.realpath(path)).parent
+    # A program may be recorded into a folder that exists already, whatever its parent is.
+    if not path.is_dir() and folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{path}: output must be a file that can be made, got: {os.strerror(errno.EACCES)}")
     return path
 
 

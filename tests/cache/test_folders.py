@@ -61,13 +61,15 @@ def read(folder: Folder, name: str) -> bytes | None:
 
 
 def test_place_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CLUE_CACHE precedes XDG_CACHE_HOME, which precedes the home folder."""
+    """CLUE_CACHE precedes XDG_CACHE_HOME, which precedes the home folder, unless it is a relative path."""
     monkeypatch.setenv("CLUE_CACHE", "/here")
     monkeypatch.setenv("XDG_CACHE_HOME", "/there")
     monkeypatch.setenv("HOME", "/home/me")
     assert home() == Path("/here")
     monkeypatch.delenv("CLUE_CACHE")
     assert home() == Path("/there/clue")
+    monkeypatch.setenv("XDG_CACHE_HOME", "there")
+    assert home() == Path("/home/me/.cache/clue")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert home() == Path("/home/me/.cache/clue")
 

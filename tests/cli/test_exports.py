@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from clue.cli.exports import write_ranking
+from clue.cli.terminal import output_trace
 from clue.purchase import Scenario
 from clue.report import timeline
 from tests.cli import test_commands
@@ -105,6 +107,7 @@ def test_a_part_of_a_program_has_its_table_too(capsys: pytest.CaptureFixture[str
     [
         ("run.yaml/t.json", "run.yaml/t.json: output must be a file that can be made, got: "),
         ("taken.json", "taken.json: output must be a file, got a folder"),
+        (f"{'x' * 300}.json", f"{'x' * 300}.json: output must be a file that can be made, got: File name too long"),
     ],
 )
 def test_where_nothing_can_be_written(option: str, name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,6 +116,18 @@ def test_where_nothing_can_be_written(option: str, name: str, said: str, capsys:
     status, out, err = run(capsys, "simulate", "run.yaml", option, name)
     assert (status, out) == (2, "")
     assert err.startswith(f"clue: {said}")
+
+
+def test_a_folder_that_may_not_be_written_is_refused_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is simulated first; a program may be recorded into a folder that exists, whatever its parent is."""
+    Path("there").mkdir()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    status, out, err = run(capsys, "simulate", "run.yaml", "--csv", "r.csv")
+    assert (status, out) == (2, "")
+    assert err == "clue: r.csv: output must be a file that can be made, got: Permission denied\n"
+    assert output_trace("there") == Path("there")
 
 
 def test_files_beside_a_timeline_are_not_overwritten_by_tables(capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,6 +171,15 @@ def test_no_file_of_a_simulation_is_overwritten(capsys: pytest.CaptureFixture[st
     assert (status, out) == (2, "")
     assert err == f"clue: {linked}: output must not be a file that the command reads, got {file.partition('/')[0]}\n"
     assert Path(file).read_bytes() == before
+
+
+def test_no_file_is_added_to_a_trace_that_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    """A new file in the folder of the simulated trace is refused like those that are there."""
+    status, out, err = run(capsys, "simulate", "run.yaml", "--csv", "pingpong.clue/new.csv")
+    assert (status, out) == (2, "")
+    said = "output must not be a file that the command reads, got pingpong.clue"
+    assert err == f"clue: pingpong.clue/new.csv: {said}\n"
+    assert not Path("pingpong.clue/new.csv").exists()
 
 
 @pytest.mark.parametrize(("option", "file"), [("--csv", "which.yaml"), ("--answers", "pair.yaml")])

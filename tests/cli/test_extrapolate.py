@@ -185,12 +185,16 @@ def test_a_target_that_would_be_recorded_needs_no_models(
 
 
 def test_a_recording_is_not_replaced_by_any_of_its_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The output may be absolute and the pattern relative, or the other way round, or lead through another folder."""
+    """The output may be absolute and the pattern relative, or the other way round, or lead elsewhere, or be a link."""
     names = [(PATTERN, f"{folder}/ring-40-8.clue"), (f"{folder}/{PATTERN}", "ring-40-8.clue")]
     for pattern, output in (*names, (f"../{folder.name}/{PATTERN}", "ring-40-8.clue")):
         status, out, err = run(capsys, "extrapolate", pattern, "--size", "40", "--ranks", "8", "-o", output)
         assert (status, out) == (2, "")
         assert err == f"clue: {output}: -o must not be a name that matches {pattern}, got one\n"
+    Path("latest.clue").symlink_to("ring-16-4.clue")
+    status, out, err = extrapolated(capsys, "-o", "latest.clue")
+    assert (status, out) == (2, "")
+    assert err == "clue: latest.clue: output must not be a file that the command reads, got ring-16-4.clue\n"
 
 
 def test_a_plan_is_shown_or_carried_out(capsys: pytest.CaptureFixture[str]) -> None:

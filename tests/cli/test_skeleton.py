@@ -169,7 +169,14 @@ def test_a_program_in_c_of_any_name_is_compiled_as_c(
         ),
         (["none.clue", "--scale", "2", "-o", "s.py"], "none.clue"),
         (["loop.clue", "--scale", "2", "-o", "."], "output must be a file, got a folder"),
-        (["loop.clue", "--scale", "2", "-o", "s.py", "--trace", "s.py"], "--trace must name a different file than -o"),
+        (
+            ["loop.clue", "--scale", "2", "-o", "s.py", "--trace", "s.py"],
+            "s.py: files must differ, got one for -o and --trace",
+        ),
+        (
+            ["loop.clue", "--scale", "2", "-o", "s.clue/s.py", "--trace", "s.clue"],
+            "s.clue: --trace must name a file, got a folder of -o",
+        ),
         (["loop.clue", "--scale", "2", "-o", "s.py", "--trace", "pair.yaml"], "pair.yaml: trace must be a new folder"),
         (["loop.clue", "--scale", "2", "-o", "s.py", "--work", "disk"], "--work must be core, cache or memory"),
         (["loop.clue", "--scale", "2", "-o", "s.py", "--machine", "nowhere"], "machine must be a file"),

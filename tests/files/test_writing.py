@@ -123,6 +123,14 @@ def test_what_a_link_stands_for_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "elsewhere" / "x").read_text() == "text"
 
 
+def test_a_name_may_be_as_long_as_file_systems_allow(tmp_path: Path) -> None:
+    """A name of 85 letters of three bytes has 255 bytes, the most; its drafts have names that are no longer."""
+    place = tmp_path / ("漢" * 85)
+    for text in ("old", "new"):
+        write_texts({place: text})
+    assert contents(tmp_path) == {place.name: "new"}
+
+
 @pytest.mark.parametrize("place", ["pipe", "/dev/null", "file/below"])
 def test_places_that_take_no_file(place: str, tmp_path: Path) -> None:
     """A pipe, a device, and a path below a file are refused, and an existing file stays."""
