@@ -187,9 +187,9 @@ def _mpiexec(arguments: argparse.Namespace) -> list[str]:
     return [find_mpiexec()] if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)
 
 
-def _output(arguments: argparse.Namespace, read: Iterable[str | None]) -> tuple[Path, str]:
+def _output(arguments: argparse.Namespace, read: Iterable[str | None], unnamed: str = "calibrated") -> tuple[Path, str]:
     """Return the file to write, which is none of those that are read, and the name of its contents."""
-    name = arguments.name or (Path(arguments.output).stem if arguments.output else "calibrated")
+    name = arguments.name or (Path(arguments.output).stem if arguments.output else unnamed)
     output = Path(arguments.output or f"{name}.yaml")
     check_different([("-o", output)], getattr(arguments, "plots", None))
     return output_file(output, filter(None, read)), name
@@ -263,7 +263,8 @@ def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, t
 
 def _processor(arguments: argparse.Namespace) -> int:
     read = [arguments.trace, arguments.program, arguments.reference, arguments.part, arguments.target_part]
-    output, name = _output(arguments, read)
+    # Nodes of a machine that clue calibrate network writes are of this type, and its file must stay.
+    output, name = _output(arguments, read, "node")
     processors = usable_processors()
     if arguments.target_part:
         return _by_parts(arguments, output, name)

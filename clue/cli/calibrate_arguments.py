@@ -161,7 +161,7 @@ def _add_processor(subjects: Commands) -> Parser:
         "each waits for messages of another, as programs do (default: a process sleeps here)",
     )
     subject.add_argument("-o", dest="output", metavar="FILE", help="the YAML to write (default: NAME.yaml)")
-    subject.add_argument("--name", help="name of the node type (default: that of FILE, or calibrated)")
+    subject.add_argument("--name", help="name of the node type (default: that of FILE, or node)")
     add_json(subject)
     add_volume(subject)
     return subject

@@ -282,7 +282,7 @@ def _ranks(reading: Reading, path: Path, form: WorkloadForm) -> tuple[int, ...]:
             number_of_ranks(reading, place, program, ranks)
     if not listed:
         if any(program.script is None for program in programs.values()):
-            reading.fault((*path, "ranks"), "must be given if there is only a trace, got nothing")
+            reading.fault((*path, "ranks"), "must be given without a script, got nothing")
             return ()
         return (1,)
     return tuple(dict.fromkeys(listed))

@@ -1,4 +1,4 @@
-"""Caveats of a ranking, each once: those of its simulations, reasons for idle processors, quanta that do not count.
+"""Caveats of a ranking, each once: those of simulations, reasons for idle processors, quanta and rent not counted.
 
 Options and workloads have the names that the scenario gives them.
 """
@@ -12,8 +12,11 @@ from clue.caveats import About, Caveat, Said, gathered, note
 from clue.machine import Machine
 from clue.purchase.attempts import Attempt, Cell
 from clue.purchase.costs import Tariff
-from clue.purchase.scenario import Option, Scenario, Workload
+from clue.purchase.scenario import Criterion, Option, Scenario, Workload
 from clue.units import count_of, format_number, format_time
+
+#: Criteria that count rent.
+_OF_RENT = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}
 
 
 def caveats_of(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
@@ -30,6 +33,8 @@ def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
     for attempt in listed:
         if (uncounted := _uncounted_quantum(scenario, attempt.option)) is not None:
             yield Said(uncounted, attempt.option.name, "")
+        if (unlimited := _unlimited_rent(scenario, attempt.option)) is not None:
+            yield Said(unlimited, attempt.option.name, "")
         for workload, cell in zip(scenario.workloads, attempt.cells, strict=True):
             for component, prediction in zip(workload.components, cell.possible[0].run.predictions, strict=False):
                 name = workload.title(component)
@@ -50,6 +55,18 @@ def _uncounted_quantum(scenario: Scenario, option: Option) -> Caveat | None:
     text = (
         f"its billing quantum, {format_time(cloud.quantum)}, counts in the cost of a run, but not in the total cost, "
         "which is the rent for all the time that it is in use: state runs_a_month or jobs to count every begun quantum"
+    )
+    return note(About.MACHINE, option.name, text)
+
+
+def _unlimited_rent(scenario: Scenario, option: Option) -> Caveat | None:
+    """Report that nothing limits rent where a budget is stated, and that the order does not depend on it."""
+    counted = scenario.limits.total_cost is not None or bool(_OF_RENT & {scenario.criterion, *scenario.weighted})
+    if scenario.budget is None or not option.is_rented or counted:
+        return None
+    text = (
+        "the budget covers purchases, not its rent, nor what is paid for it in advance: limit both by total_cost under "
+        "limits, or rank by total_cost"
     )
     return note(About.MACHINE, option.name, text)
 

@@ -6,7 +6,7 @@
                   cpu.npy …        columns (clue.trace.store)
                   imports.json     the program's imports, on this computer
                   parts/           the parts that its ranks leave while they are recorded (clue.trace.parts)
-    pingpong.2.clue                further recordings of the same run: .3.clue, …
+    pingpong.2.clue                further recordings of the same run: .3.clue, …; compressed: .2.clue.zip, …
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ IMPORTS = "imports.json"
 _FILES = {HEAD, IMPORTS, *(f"{name}.npy" for name in ("extras", *BESIDE)), *(f"{name}.npy" for name, _, _ in COLUMNS)}
 #: Number of other files that a message names.
 _NAMED = 3
+#: Ending of the name of a compressed trace, which follows the number of a repeat.
+_ARCHIVE = ".clue.zip"
 #: Names of drafts that a killed process may leave (:func:`clue.files.drafts`).
 _DRAFT = re.compile(r"\.(head\.json|imports\.json|typical\.npy)\.[0-9a-f]{12}\.part")
 
@@ -92,12 +94,17 @@ def check_target(target: Path) -> None:
 
 
 def numbered(target: Path, number: int) -> Path:
-    """Return the path of a recording: ``x.clue`` for the first, ``x.2.clue`` for the second."""
-    return target if number == 1 else target.with_name(f"{target.stem}.{number}{target.suffix}")
+    """Return the path of a recording: ``x.clue`` for the first, ``x.2.clue`` for the second; also ``x.2.clue.zip``."""
+    if number == 1:
+        return target
+    ending = _ARCHIVE if target.name.endswith(_ARCHIVE) else target.suffix
+    return target.with_name(f"{target.name.removesuffix(ending)}.{number}{ending}")
 
 
 def repeats_beside(trace: Path) -> list[Path]:
     """Return the existing repeats of a recording: those of ``x.clue`` are ``x.2.clue``, ``x.3.clue``, …, without gaps.
+
+    Those of ``x.clue.zip`` are ``x.2.clue.zip``, ….
 
     Args:
         trace: Path of the recording.
@@ -137,8 +144,17 @@ def remove_further(made: int, place: Callable[[int], Path]) -> None:
 
 
 def _ranks(trace: Path) -> int | None:
-    """Return the number of ranks of a trace in a folder; ``None`` if it is incomplete, or no folder."""
+    """Return the number of ranks of a trace; ``None`` if it is incomplete."""
     try:
-        return len(json.loads((trace / HEAD).read_text())["rank_heads"])
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return len(json.loads(_head(trace))["rank_heads"])
+    except Exception:  # damaged bytes can raise any exception there
         return None
+
+
+def _head(trace: Path) -> bytes:
+    if trace.suffix != ".zip":
+        return (trace / HEAD).read_bytes()
+    from clue.trace.head import LONGEST_HEAD  # noqa: PLC0415 - ranks that are recorded write no archives
+
+    with open_file(trace) as file, zipfile.ZipFile(file) as archive, archive.open(HEAD) as head:
+        return head.read(LONGEST_HEAD)

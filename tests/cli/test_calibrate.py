@@ -337,6 +337,21 @@ def test_without_a_reference_stated_speeds_are_compared_with_this_computer(capsy
     assert 0 < json.loads(out)["performance_factor"]["core"]["value"] < 1e-6
 
 
+def test_a_processor_does_not_replace_the_file_of_a_network(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without -o and --name, a node type is written to node.yaml, under the name of the nodes of calibrated.yaml."""
+    assert run(capsys, "calibrate", "network", "latency.txt")[0] == 0
+    network = Path("calibrated.yaml").read_text()
+    Path("there.yaml").write_text(
+        '# speeds: {"processor": "old", "host": "a", "kernels": {"dgemm": {"1": 1e9}, "triad": {"1": 2e9}}}'
+    )
+    stated = ("--target", "dgemm=2e9", "--target", "triad=1e10", "--reference", "there.yaml")
+    status, _, err = run(capsys, "calibrate", "processor", *stated)
+    assert (status, err) == (0, "wrote node.yaml\n")
+    assert Path("calibrated.yaml").read_text() == network
+    assert [node.name for node in load_machine("calibrated.yaml").nodes] == ["node", "node"]
+    assert "node_types:\n  node:\n" in Path("node.yaml").read_text()
+
+
 WRONG_PROCESSORS = {
     "a stated speed of an unknown kernel": (("--target", "fft=1e9"), "--target must be among"),
     "a stated speed that is none": (("--target", "dgemm=fast"), "--target dgemm must be a number of flop/s > 0"),

@@ -85,6 +85,16 @@ def test_repeats_of_the_only_recording_are_none_of_their_own(capsys: pytest.Capt
     assert "wrote pingpong-2.clue.zip" in run(capsys, "second.yaml", "--yes")[2]
 
 
+def test_repeats_may_be_compressed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Copies of repeats by ``clue convert`` are repeats of the copy of the first recording."""
+    for name in ("solve.clue.zip", "solve.2.clue.zip", "solve.3.clue.zip"):
+        record(name, 5)
+    assert run(capsys, "--yes")[0] == 0
+    scenario = load_config("first.yaml")
+    assert isinstance(scenario, Scenario)
+    assert [each.name for each in scenario.workloads] == ["solve"]
+
+
 def test_every_question_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     """Each option's value is found in the files, which name the program relative to their own folder."""
     Path("heat.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")

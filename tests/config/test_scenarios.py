@@ -242,7 +242,12 @@ def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
         (
             "program: {script: prog.py}\n    ranks: [2]",
             "program: {trace: '{ranks}.clue'}",
-            "4:5: workloads.large.ranks must be given if there is only a trace, got nothing",
+            "4:5: workloads.large.ranks must be given without a script, got nothing",
+        ),
+        (
+            "program: {script: prog.py}\n    ranks: [2]",
+            "program: {model: hpl.yaml, size: 9600}",
+            "4:5: workloads.large.ranks must be given without a script, got nothing",
         ),
         (
             "program: {script: prog.py}",
@@ -290,7 +295,7 @@ def test_missing_ranks_are_the_only_fault(tmp_path: Path) -> None:
     )
     for jobs in ("{per_month: 1, ranks: 4}", "{per_month: 1}"):
         (fault,) = faults_in(tmp_path, f"jobs: {{large: {jobs}}}\nqueue: {{sharing: copies}}\n{text}")
-        assert fault.endswith("workloads.large.ranks must be given if there is only a trace, got nothing")
+        assert fault.endswith("workloads.large.ranks must be given without a script, got nothing")
 
 
 def test_faults_of_a_machine_are_reported_with_those_of_the_comparison(tmp_path: Path) -> None:

@@ -106,6 +106,26 @@ def test_a_quantum_that_the_total_cost_leaves_out_is_told() -> None:
             assert scores(asked)["cloud"] == pytest.approx(4 * 3.60 * 8760)
 
 
+def test_rent_that_nothing_limits_is_told() -> None:
+    """A budget of 100 does not limit four nodes at 3.60 an hour each, 126,144 a year; a limit of total cost does."""
+    said = (
+        "cloud: the budget covers purchases, not its rent, nor what is paid for it in advance: limit both by "
+        "total_cost under limits, or rank by total_cost"
+    )
+    cloud, budget = costing("cloud", 4, 0, Costs(cloud=Cloud(3.60 / HOUR))), Money(100, "EUR")
+    cases: list[tuple[Criterion, Money | None, Limits, bool]] = [
+        (Criterion.MAKESPAN, budget, Limits(), True),
+        (Criterion.MAKESPAN, None, Limits(), False),
+        (Criterion.TOTAL_COST, budget, Limits(), False),
+        (Criterion.MAKESPAN, budget, Limits(total_cost=Money(126_145, "EUR")), False),
+    ]
+    for criterion, of, limits, warned in cases:
+        asked = by(criterion, cloud, budget=of, limits=limits)
+        assert list(scores(asked)) == ["cloud"]
+        assert (said in ranked(asked).warnings) == warned
+    assert not scores(by(Criterion.MAKESPAN, cloud, limits=Limits(total_cost=Money(126_143, "EUR"))))
+
+
 def test_runs_cost_together_what_they_cost_each() -> None:
     """The costs of all runs add up to the total, with power that depends on use and a cloud that bills minutes."""
     jobs = (workload("a", ranks=(1,), demand=5000 / MONTH), workload("b", ranks=(4,), factor="3", demand=900 / MONTH))

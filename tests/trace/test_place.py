@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from clue.calibration.residuals import ping_pong
 from clue.cli import main
 from clue.errors import RecordError, UsageError
 from clue.recording import record
-from clue.trace.place import check_place
+from clue.trace import TraceBuilder
+from clue.trace.place import check_place, numbered, remove_further, repeats_beside
 from virtual_layer.session import clear_target
 
 #: Existing paths, and the message about each; a name that ends with / is a folder.
@@ -87,3 +89,17 @@ def test_every_part_of_a_recording_is_known_as_one(tmp_path: Path) -> None:
         record(tmp_path / "p.py", [], 2, tmp_path / "x.clue")
     assert list((tmp_path / "x.clue" / "parts").iterdir())
     check_place(tmp_path / "x.clue")
+
+
+def test_repeats_of_archives_are_numbered_before_both_endings(tmp_path: Path) -> None:
+    """Further archives of a run are removed, except those of another number of ranks: as for folders."""
+    first = tmp_path / "x.clue.zip"
+    for name in ("x.clue.zip", "x.2.clue.zip", "x.3.clue.zip"):
+        ping_pong(8).save(tmp_path / name)
+    other = TraceBuilder(4, "other")
+    other[0].compute(1.0)
+    other.build().save(tmp_path / "x.4.clue.zip")
+    assert [path.name for path in repeats_beside(first)] == ["x.2.clue.zip", "x.3.clue.zip", "x.4.clue.zip"]
+    remove_further(2, partial(numbered, first))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.2.clue.zip", "x.4.clue.zip", "x.clue.zip"]
+    assert [numbered(Path(name), 2).name for name in ("x.zip", "x", "a.b.clue")] == ["x.2.zip", "x.2", "a.b.2.clue"]
