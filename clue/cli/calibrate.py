@@ -252,6 +252,7 @@ def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, t
         seconds=arguments.time,
         confidence=arguments.confidence,
         precision=arguments.precision,
+        apart="" if arguments.node_per_rank else "contention (--hosts names them)",
         report=tell,
     )
     link = calibrate_link(measured)
@@ -346,7 +347,9 @@ def _recordings(name: str) -> list[Trace]:
 
 def _run_of(trace: Trace) -> tuple[object, ...]:
     """Return what recordings of one run have in common: an earlier run may have left others beside a trace."""
-    return Path(trace.head.program).name, trace.head.arguments, trace.head.regions, trace.ranks
+    head = trace.head
+    work = None if head.probe is None else head.probe.work
+    return Path(head.program).name, head.arguments, head.regions, trace.ranks, head.processor, work
 
 
 def _processor_part(name: str, option: str) -> Processor:

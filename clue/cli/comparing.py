@@ -37,14 +37,22 @@ def predictor_of(arguments: argparse.Namespace, tell: Report, executor: str = PR
 
 
 def check_repeats(scenario: Scenario, arguments: argparse.Namespace) -> None:
-    """Refuse ``--repeats`` if all programs have models, as nothing is recorded.
+    """Refuse ``--repeats`` if all programs have models or were measured on all options, as nothing is recorded.
 
     Raises:
         UsageError: If it was given.
     """
-    programs = [each.application for workload in scenario.workloads for each in workload.components]
+    options = (*scenario.options, *scenario.beyond)
+    others = [
+        each
+        for each in scenario.workloads
+        if not options or any(each.name not in option.measured for option in options)
+    ]
+    programs = [each.application for workload in others for each in workload.components]
     if all(program.modelled is not None for program in programs):
-        refuse(arguments, ["--repeats"], "with a script to record", "models only", scenario.name)
+        skeletons = ["runs of skeletons"] if len(others) < len(scenario.workloads) else []
+        got = " and ".join([*(["models"] if programs else []), *skeletons])
+        refuse(arguments, ["--repeats"], "with a script to record", f"{got} only", scenario.name)
 
 
 def workers_of(arguments: argparse.Namespace) -> int:

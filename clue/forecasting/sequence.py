@@ -179,13 +179,30 @@ def _possible(step: Step, plan: Plan, seconds: Seconds) -> dict[str, float]:
 
 
 def _in_turn(plan: Plan, choices: Sequence[Mapping[str, float]], between: Between) -> Timeline:
-    """Choose the host of each step greedily: the one by which the steps so far end first."""
-    chosen: tuple[str, ...] = ()
-    for hosts in choices:
-        part = replace(plan, steps=plan.steps[: len(chosen) + 1], results={})
-        every = _runs(part, [(*chosen, host) for host in hosts], choices, between)
-        chosen = tuple(min(every, key=lambda each: each.seconds).hosts.values())
-    return replace(_run(plan, chosen, choices, between), tried=sum(map(len, choices)), exhaustive=False)
+    """Choose the host of each step greedily: the one by which the steps so far end first.
+
+    Where routes are missing for a later step or for the results, go back to the next best host, through at most
+    ``MOST`` further mappings.
+    """
+    tried, most = 0, sum(map(len, choices)) + MOST
+    waiting: list[tuple[str, ...]] = [()]  # mappings of the first steps; the next one to continue is the last
+    refused: ForecastError | None = None
+    while waiting and tried <= most:
+        chosen = waiting.pop()
+        try:
+            if len(chosen) == len(choices):
+                return replace(_run(plan, chosen, choices, between), tried=tried, exhaustive=False)
+            hosts = choices[len(chosen)]
+            tried += len(hosts)
+            part = replace(plan, steps=plan.steps[: len(chosen) + 1], results={})
+            every = sorted(
+                _runs(part, [(*chosen, host) for host in hosts], choices, between), key=lambda each: each.seconds
+            )
+            waiting += [tuple(each.hosts.values()) for each in every][::-1]
+        except ForecastError as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
 
 
 def _runs(

@@ -209,6 +209,20 @@ def test_what_needs_a_link_between_nodes_is_told_to_the_measurement(
     assert (status, out, err) == (2, "", f"clue: apart for {apart!r}\n")
 
 
+@pytest.mark.parametrize(("options", "apart"), [((), "contention (--hosts names them)"), (("--node-per-rank",), "")])
+def test_contention_needs_a_link_between_nodes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], apart: str
+) -> None:
+    """Without a machine, a link between two computers is measured, unless each rank counts as one."""
+
+    def measure(*_: object, apart: str, **_more: object) -> None:
+        raise UsageError(f"apart for {apart!r}")
+
+    monkeypatch.setattr("clue.cli.calibrate.measure_link", measure)
+    status, out, err = run(capsys, "calibrate", "contention", *options, "-o", "both.yaml")
+    assert (status, out, err) == (2, "", f"clue: apart for {apart!r}\n")
+
+
 TWO_KINDS = """\
 name: two-kinds
 nodes: [{count: 1, type: a}, {count: 1, type: b}]

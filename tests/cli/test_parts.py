@@ -92,25 +92,30 @@ def test_a_node_type_by_published_figures(
 def test_repeats_beside_a_recording_show_the_kind_of_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``t.2.clue`` is used with ``t.clue``, ``t.3.clue`` is not: its arguments are others.
+    """``t.2.clue`` is used with ``t.clue``; others are not: of other arguments, another processor, without readings.
 
     While the core's piece took 1.5 times as long, the burst took 1.5 ** 0.8 times as long. With d = ln 1.5 and
     x = d² / 2 / MISSED² = 2.055, the response to the core is (0.8 x + 0.4 · 16) / (x + 16) = 0.446. That to memory
     stays as usual.
     """
     monkeypatch.chdir(tmp_path)
-    runs: dict[str, tuple[float, tuple[str, ...]]] = {
-        "t.clue": (1.0, ()),
-        "t.2.clue": (1.5, ()),
-        "t.3.clue": (9.0, ("--large",)),
+    runs: dict[str, tuple[float, tuple[str, ...], str, bool]] = {
+        "t.clue": (1.0, (), "", True),
+        "t.2.clue": (1.5, (), "", True),
+        "t.3.clue": (9.0, ("--large",), "", True),
+        "t.4.clue": (9.0, (), "AMD EPYC 9375F", True),
+        "t.5.clue": (9.0, (), "", False),
     }
-    for name, (slower, arguments) in runs.items():
+    for name, (slower, arguments, processor, read) in runs.items():
         builder = TraceBuilder(1, "prog.py")
         builder[0].compute(0.1 * slower**0.8, "product")
         built = builder.build()
         rows = np.array([(0, round(10_000 * slower), 20_000)] * FEWEST, np.int64)
-        head = replace(built.head, arguments=arguments, probe=Probe("test", (0, FEWEST), (1e-5, 2e-5)))
-        replace(built, head=head, readings=rows).save(name)
+        head = replace(built.head, arguments=arguments, processor=processor)
+        if read:
+            head = replace(head, probe=Probe("test", (0, FEWEST), (1e-5, 2e-5)))
+            built = replace(built, readings=rows)
+        replace(built, head=head).save(name)
     words = "calibrate processor --trace t.clue --part amd-epyc-9654 --target-part amd-epyc-9375f -o node.yaml --json"
     assert main(words.split()) == 0
     (said,) = (note for note in json.loads(capsys.readouterr().out)["notes"] if note.startswith("product: "))

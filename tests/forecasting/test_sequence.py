@@ -182,7 +182,13 @@ def test_hosts_without_a_route_between_them_are_left_out() -> None:
         forecast_sequence(Plan({}, steps, {"y": "two"}, ("one",)), seconds, apart)
     # Twenty steps, each of which reads the result of the one before it, are placed in turn.
     chain = tuple(Step(f"x{i}", "dgeadd", {}, (f"x{i - 1}",) if i else (), 100) for i in range(20))
+    ends = (Step("y", "dgeadd", {}, ("x19",), 0, "one"), Step("z", "dgeadd", {}, ("x19",), 0, "two"))
     assert forecast_sequence(Plan({}, chain, {}, ("one", "two")), seconds, apart).seconds == 20
+    # Two must have the last result. One, the first of two equal choices, leads nowhere: 2 + 19 x 2 + 19 x 2 are tried.
+    found = forecast_sequence(Plan({}, chain, {"x19": "two"}, ("one", "two")), seconds, apart)
+    assert (found.seconds, set(found.hosts.values()), found.tried, found.exhaustive) == (20, {"two"}, 78, False)
+    with pytest.raises(ForecastError, match="one to two: links must lead from one to the other"):
+        forecast_sequence(Plan({}, (*chain, *ends), {}, ("one", "two")), seconds, apart)
 
 
 def test_all_mappings_are_compared_under_one_load() -> None:

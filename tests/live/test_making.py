@@ -144,6 +144,10 @@ def test_topologies(live: Live, ranks: int) -> None:
         right, left = (rank + 1) % size, (rank - 1) % size
         ring = comm.Create_graph(range(1, size + 1), [(i + 1) % size for i in range(size)])
         assert ring.neighbors == [right] and ring.Get_neighbors(size - 1) == [0] and ring.dims == (size, size)
+        for loops in range(3):
+            one = comm.Create_graph([0, loops], [0] * loops)
+            assert bool(one) == (rank == 0)
+            assert rank or (one.neighbors == [0] * loops and one.neighbor_allgather("x") == ["x"] * loops)
         ring = comm.Create_dist_graph([rank], [1], [right], [rank + 5])
         assert ring.Get_dist_neighbors() == ([left], [right], ([left + 5], [rank + 5]))
         assert comm.Create_dist_graph_adjacent([left], []).inoutedges == ([left], [])

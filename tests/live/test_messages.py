@@ -238,6 +238,22 @@ comm.Send(mine, right, 6)
 assert MPI.Request.Waitany(pair) == 1
 pair[0].Free()
 """,
+    "a wait for any or some that fails lets a persistent request rest": """
+first = comm.Recv_init(np.zeros(1, "i"), left, 4)
+for wait in (MPI.Request.Waitany, MPI.Request.Waitsome):
+    pair = [first, comm.Irecv(found, left, 5)]
+    first.Start()
+    comm.Send(mine, right, 4)
+    try:
+        wait(pair)
+    except MPI.Exception:
+        pass
+    else:
+        raise AssertionError
+    comm.Send(mine, right, 5)
+    assert MPI.Request.Waitany(pair, status) == 1 and status.source == left and found[0] == left
+first.Free()
+""",
     "probes see messages and matched probes keep them": """
 comm.Send(mine, right, 8)
 assert comm.Probe(left, 8, status) and (status.source, status.Get_count(MPI.INT)) == (left, 5)

@@ -171,11 +171,11 @@ def test_a_rank_that_waits_for_another_is_told_from_one_that_computes(live: Live
             socket.create_connection(where)
         """,
         "--limit",
-        "1",
+        "3",
     )
     assert ended.status == 1
     assert "clue: prog.py: rank 0 has used no CPU time for 0.3 s outside MPI" in ended.err
-    assert "clue: prog.py: rank 0 must call MPI within 1 s, got none: it waits for a socket at prog.py:8 " in ended.err
+    assert "clue: prog.py: rank 0 must call MPI within 3 s, got none: it waits for a socket at prog.py:8 " in ended.err
     assert "ranks run one at a time" in ended.err
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from clue.cli.comparing import check_repeats
 from clue.config import load_config
-from clue.errors import ConfigError
+from clue.errors import ConfigError, UsageError
 from clue.predict.application import Application
 from clue.predict.dispatching import DispatchingPredictor
 from clue.predict.measuring import SkeletonPredictor
@@ -50,6 +52,16 @@ def test_nobody_is_asked_what_was_measured_everywhere() -> None:
     ranking = rank_options(scenario(Option("there", machine(2), measured={"w": MEASURED})), asked(formula))
     assert ranking.entries[0].score == 5.0
     assert formula.wanted == []
+
+
+def test_repeats_have_no_effect_on_what_was_measured_everywhere() -> None:
+    """If the skeleton was run on all options, nothing is recorded, so a number of recordings is refused."""
+    there, drawn = Option("there", machine(2), measured={"w": MEASURED}), Option("drawn", machine(2))
+    arguments = argparse.Namespace(repeats=2)
+    check_repeats(scenario(there, drawn), arguments)
+    rule = "by skeleton: --repeats must go with a script to record, got runs of skeletons only"
+    with pytest.raises(UsageError, match=rule):
+        check_repeats(scenario(there), arguments)
 
 
 def test_only_the_ranks_of_the_skeleton_count() -> None:

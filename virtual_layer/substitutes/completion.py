@@ -66,7 +66,8 @@ def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False
                 elif mode == _ALL:  # the call failed: all are complete, and have their statuses in their own places
                     done = range(len(lives))
                 else:  # the call failed, and has ended the requests that it looked at
-                    done = [index for index, request in enumerate(requests) if held[index] and not request]
+                    ended = [not each or _rests(layer, live, each) for live, each in zip(lives, requests, strict=True)]
+                    done = [index for index, was_held in enumerate(held) if was_held and ended[index]]
                 for place, index in enumerate(done):
                     live = lives[index]
                     if live is not None and ready[index]:
@@ -104,6 +105,17 @@ def _settle(
 def _any_complete(layer: Layer, requests: Sequence[Any]) -> bool:
     look = layer.original("Request", "Get_status")
     return any(look(request) for request in requests)
+
+
+def _rests(layer: Layer, live: LiveRequest | None, request: Any) -> bool:
+    """Tell whether a persistent receive is no longer active: the library then gives an empty status."""
+    if live is None or live.start is None or not live.tag:
+        return False
+    status = layer.mpi.Status()
+    try:
+        return bool(layer.original("Request", "Get_status")(request, status)) and status.tag == int(layer.mpi.ANY_TAG)
+    except layer.mpi.Exception:  # complete, with an error that the program has not seen yet
+        return False
 
 
 def _status(statuses: Any, place: int) -> Any:

@@ -199,7 +199,10 @@ def _create_graph(
     check_places(layer, parent, graph.size)
     agree(layer, parent)
     among = parent.rank < graph.size
-    real = original(self, [1], [0]) if among else layer.mpi.Graphcomm()
+    # With one place the real library does everything on it; else the real graph only has the right class.
+    one_place = graph.size == 1
+    index, edges = ([0, graph.index[0]], graph.edges[: graph.index[0]]) if one_place else ([1], [0])
+    real = original(self, index, edges) if among else layer.mpi.Graphcomm()
     return register(layer, parent, real, parent.group[: graph.size], shape=graph)
 
 
