@@ -145,18 +145,19 @@ def _refuse(trace: Trace) -> None:
 def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
     ops = trace.ops
     cancelled = ops.flags & _CANCELLED > 0
+    real = ops.peer != PROC_NULL  # null partners send and receive nothing
     sends = np.isin(ops.op, [*_SENDS, int(Op.LOCAL)])  # a send that was cancelled is recorded as a local call
     for words, rest, those in (
         ("op lies in a region, which is|ops lie in regions, which are", "left out", ops.region > 0),
         (
             "send has a mode|sends have a mode",
             "(synchronous, buffered, ready), which is left out",
-            ops.flags & _MODES > 0,
+            (ops.flags & _MODES > 0) & real,
         ),
         (
             "receive named no source or no tag; it names|receives named no source or no tag; they name",
             "what was matched",
-            (ops.flags & _WILD > 0) & (ops.peer != ANY) & (ops.tag != ANY),
+            (ops.flags & _WILD > 0) & (ops.peer != ANY) & (ops.tag != ANY) & real & (ops.op != Op.PROBE),
         ),
         ("receive was cancelled and is|receives were cancelled and are", "left out", cancelled & ~sends),
         ("send was cancelled and is|sends were cancelled and are", "left out", cancelled & sends),
@@ -199,7 +200,7 @@ class _Channels:
         self._world = contexts[0]
         on_world = messages & (contexts[trace.ops.comm] == self._world) if len(trace.ops) else messages
         self._first = self._next = int(trace.ops.tag[on_world].max(initial=-1)) + 1
-        self._elsewhere = int((messages & ~on_world).sum())
+        self._elsewhere = int((messages & ~on_world & (trace.ops.peer != PROC_NULL)).sum())
         self._tags: dict[tuple[int, int], int] = {}
         self._sent: dict[tuple[int, int, int], list[int]] = {}
         self._received: dict[tuple[int, int, int], list[int]] = {}

@@ -11,7 +11,7 @@ from clue.formats.goal_writing import write_goal
 from clue.formats.remarks import Converted
 from clue.formats.ti_reading import read_ti
 from clue.formats.ti_writing import write_ti
-from clue.trace import ANY, Flag, Op, TraceBuilder
+from clue.trace import ANY, PROC_NULL, Flag, Op, TraceBuilder
 
 
 def written(trace: TraceBuilder, **how: object) -> tuple[list[list[str]], tuple[str, ...]]:
@@ -137,6 +137,24 @@ def test_what_is_left_out_is_told() -> None:
         "1 call that packs or unpacks is left out",
         "1 probe is left out",
         "1 Test or probe that found nothing has no request to name and is left out",
+    )
+
+
+def test_only_messages_that_are_written_count() -> None:
+    """Remarks on sends and receives count neither null partners nor probes, which are left out."""
+    trace = TraceBuilder(2)
+    pair = trace.communicator([0, 1])
+    trace[0].send(1, 8, tag=3, comm=pair)
+    trace[0].send(PROC_NULL, 8, tag=3, comm=pair, flags=Flag.SYNCHRONOUS)
+    trace[1].add(Op.PROBE, peer=0, tag=3, comm=pair, flags=Flag.ANY_SOURCE)
+    trace[1].recv(0, tag=3, comm=pair)
+    trace[1].recv(PROC_NULL, comm=pair, flags=Flag.ANY_TAG)
+    lines, remarks = written(trace)
+    assert lines[0][1:-1] == ["0 send 1 0 8"]
+    assert lines[1][1:-1] == ["1 recv 0 0 8"]
+    assert remarks == (
+        "1 probe is left out",
+        "2 sends and receives are on other communicators than the first; their tags begin at 0",
     )
 
 
