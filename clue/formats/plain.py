@@ -33,6 +33,12 @@ class Compute(NamedTuple):
     nanoseconds: int
 
 
+class Sleep(NamedTuple):
+    """A time in which the rank needs no processor, ns."""
+
+    nanoseconds: int
+
+
 class Transfer(NamedTuple):
     """One side of a message; a receive gets its size from the sender: see :meth:`Plain.nbytes`."""
 
@@ -71,7 +77,7 @@ class Branch(NamedTuple):
     steps: tuple[Transfer | Wait, ...]
 
 
-Step = Compute | Transfer | Wait | Poll | Whole | Branch
+Step = Compute | Sleep | Transfer | Wait | Poll | Whole | Branch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,7 +174,6 @@ def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
             ops.op == Op.OTHER,
         ),
         ("call that packs or unpacks is|calls that pack or unpack are", "left out", ops.op == Op.PACK),
-        ("sleep is|sleeps are", "left out", ops.op == Op.SLEEP),
         ("probe is|probes are", "left out", ops.op == Op.PROBE),
         (
             "matched probe is left out; its receive stays|matched probes are left out; their receives stay",
@@ -316,6 +321,10 @@ class _Flattening:
         self._open.difference_update(requests)
         return (Wait(requests),) if requests else ()
 
+    def sleep(self, row: Row) -> Sequence[Step]:
+        """Sleep."""
+        return (Sleep(row.nbytes),)
+
     def poll(self, row: Row) -> Sequence[Step]:
         """Test, if the request is known; other tests, and receives that were cancelled, are left out."""
         if row.peer < 0 or row.tag < 0 or row.flags & _CANCELLED:
@@ -397,6 +406,7 @@ def _handlers() -> list[Callable[[_Flattening, Row], Sequence[Step]]]:
     table[Op.MRECV] = _Flattening.matched_receive
     table[Op.WAIT] = _Flattening.wait
     table[Op.POLL] = _Flattening.poll
+    table[Op.SLEEP] = _Flattening.sleep
     return table
 
 
