@@ -39,13 +39,18 @@ class Measurement:
 def write_extrap(measurements: Sequence[Measurement], name: str) -> Written:
     """Return measurements as a file for Extra-P."""
     lines = [json.dumps(asdict(each)) + "\n" for each in measurements]
-    few = {
-        parameter: values
-        for parameter in measurements[0].params
-        if len(values := sorted({each.params[parameter] for each in measurements})) < _POINTS
-    }
-    hints = [
-        f"Extra-P asks for {_POINTS} values of {parameter}, and got {len(values)} ({', '.join(map(str, values))})"
-        for parameter, values in few.items()
-    ]
-    return Written({name: "".join(lines)}, (), tuple(hints))
+    hints = (_hint(measurements, parameter) for parameter in measurements[0].params)
+    return Written({name: "".join(lines)}, (), tuple(filter(None, hints)))
+
+
+def _hint(measurements: Sequence[Measurement], parameter: str) -> str:
+    """Tell of a parameter that has few values at a call path, which Extra-P models alone; ``""`` if all have enough."""
+    values: dict[str, set[int]] = {}
+    for each in measurements:
+        values.setdefault(each.callpath, set()).add(each.params[parameter])
+    callpath, few = min(values.items(), key=lambda item: len(item[1]))
+    if len(few) >= _POINTS:
+        return ""
+    got = f"{len(few)} ({', '.join(map(str, sorted(few)))})"
+    where = "" if all(each == few for each in values.values()) else f" for {callpath}"
+    return f"Extra-P asks for {_POINTS} values of {parameter}, and got {got}{where}"

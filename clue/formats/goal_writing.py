@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from clue.formats.plain import Branch, Compute, Plain, Step, Transfer, Wait, plain
+from clue.formats.plain import Branch, Compute, Plain, Sleep, Step, Transfer, Wait, plain
 from clue.formats.remarks import Remarks, Written
 from clue.trace import Trace
 
@@ -90,6 +90,8 @@ class _Schedule:
             yield from self._wait(step.requests, front)
         elif isinstance(step, Branch):
             yield from self._branch(step, front)
+        elif isinstance(step, Sleep):
+            self._remarks.count("sleep is|sleeps are", "left out")
         else:
             self._remarks.count(
                 "Test or probe that found nothing is|Tests or probes that found nothing are", "left out"

@@ -33,6 +33,12 @@ class Compute(NamedTuple):
     nanoseconds: int
 
 
+class Sleep(NamedTuple):
+    """A time in which the rank needs no processor, ns."""
+
+    nanoseconds: int
+
+
 class Transfer(NamedTuple):
     """One side of a message; a receive gets its size from the sender: see :meth:`Plain.nbytes`."""
 
@@ -71,7 +77,7 @@ class Branch(NamedTuple):
     steps: tuple[Transfer | Wait, ...]
 
 
-Step = Compute | Transfer | Wait | Poll | Whole | Branch
+Step = Compute | Sleep | Transfer | Wait | Poll | Whole | Branch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,18 +151,19 @@ def _refuse(trace: Trace) -> None:
 def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
     ops = trace.ops
     cancelled = ops.flags & _CANCELLED > 0
+    real = ops.peer != PROC_NULL  # null partners send and receive nothing
     sends = np.isin(ops.op, [*_SENDS, int(Op.LOCAL)])  # a send that was cancelled is recorded as a local call
     for words, rest, those in (
         ("op lies in a region, which is|ops lie in regions, which are", "left out", ops.region > 0),
         (
             "send has a mode|sends have a mode",
             "(synchronous, buffered, ready), which is left out",
-            ops.flags & _MODES > 0,
+            (ops.flags & _MODES > 0) & real,
         ),
         (
             "receive named no source or no tag; it names|receives named no source or no tag; they name",
             "what was matched",
-            (ops.flags & _WILD > 0) & (ops.peer != ANY) & (ops.tag != ANY),
+            (ops.flags & _WILD > 0) & (ops.peer != ANY) & (ops.tag != ANY) & real & (ops.op != Op.PROBE),
         ),
         ("receive was cancelled and is|receives were cancelled and are", "left out", cancelled & ~sends),
         ("send was cancelled and is|sends were cancelled and are", "left out", cancelled & sends),
@@ -167,7 +174,6 @@ def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
             ops.op == Op.OTHER,
         ),
         ("call that packs or unpacks is|calls that pack or unpack are", "left out", ops.op == Op.PACK),
-        ("sleep is|sleeps are", "left out", ops.op == Op.SLEEP),
         ("probe is|probes are", "left out", ops.op == Op.PROBE),
         (
             "matched probe is left out; its receive stays|matched probes are left out; their receives stay",
@@ -199,7 +205,7 @@ class _Channels:
         self._world = contexts[0]
         on_world = messages & (contexts[trace.ops.comm] == self._world) if len(trace.ops) else messages
         self._first = self._next = int(trace.ops.tag[on_world].max(initial=-1)) + 1
-        self._elsewhere = int((messages & ~on_world).sum())
+        self._elsewhere = int((messages & ~on_world & (trace.ops.peer != PROC_NULL)).sum())
         self._tags: dict[tuple[int, int], int] = {}
         self._sent: dict[tuple[int, int, int], list[int]] = {}
         self._received: dict[tuple[int, int, int], list[int]] = {}
@@ -315,6 +321,10 @@ class _Flattening:
         self._open.difference_update(requests)
         return (Wait(requests),) if requests else ()
 
+    def sleep(self, row: Row) -> Sequence[Step]:
+        """Sleep."""
+        return (Sleep(row.nbytes),)
+
     def poll(self, row: Row) -> Sequence[Step]:
         """Test, if the request is known; other tests, and receives that were cancelled, are left out."""
         if row.peer < 0 or row.tag < 0 or row.flags & _CANCELLED:
@@ -396,6 +406,7 @@ def _handlers() -> list[Callable[[_Flattening, Row], Sequence[Step]]]:
     table[Op.MRECV] = _Flattening.matched_receive
     table[Op.WAIT] = _Flattening.wait
     table[Op.POLL] = _Flattening.poll
+    table[Op.SLEEP] = _Flattening.sleep
     return table
 
 

@@ -2,7 +2,8 @@
 
 SimGrid shares links max-min fairly, so a machine's topology becomes links and routes. The latency of a message, and its
 own bandwidth if that is below the bandwidth of the links, become an additional unshared link (FATPIPE) on every route.
-The times of sender and receiver become options, because in SimGrid they belong to MPI.
+Messages within a node take an unshared link of their own. The times of sender and receiver become options, because in
+SimGrid they belong to MPI.
 """
 
 from __future__ import annotations
@@ -121,38 +122,48 @@ def _line(link: Link) -> _Line:
 
 
 def _network(machine: Machine, line: _Line) -> Iterator[str]:
-    contention, nodes = machine.network.contention, len(machine.nodes)
+    contention = machine.network.contention
     if contention.keeps_ports:
-        return _star(nodes, line.latency, line.bandwidth, line.bandwidth, "SHARED")
+        return _star(machine, line.latency, line.bandwidth, line.bandwidth, "SHARED")
     topology = contention.topology
     if topology is None:
-        return _star(nodes, line.latency, line.bandwidth, _UNBOUND, "FATPIPE")
+        return _star(machine, line.latency, line.bandwidth, _UNBOUND, "FATPIPE")
     from clue.machine.contention.topology import Switch  # noqa: PLC0415 - it loads numpy
 
     if isinstance(topology, Switch) and topology.bandwidth <= line.bandwidth:
-        return _star(nodes, line.latency, topology.bandwidth, topology.bandwidth, "SHARED")
-    return _routed(topology, nodes, line)
+        return _star(machine, line.latency, topology.bandwidth, topology.bandwidth, "SHARED")
+    return _routed(topology, machine, line)
 
 
-def _star(nodes: int, latency: float, up: float, down: float, policy: str) -> Iterator[str]:
+def _star(machine: Machine, latency: float, up: float, down: float, policy: str) -> Iterator[str]:
     """Yield a zone with an uplink and a downlink for each node; the unshared link limits each message separately."""
     yield '<zone id="machine" routing="Cluster">'
     yield "HOSTS"
-    for i in range(nodes):
+    for i in range(len(machine.nodes)):
         for way, delay, bandwidth in (("up", latency, up), ("down", 0.0, down)):
             yield f"  {_link(f'{way}-{i}', delay, bandwidth, policy)}"
         yield f'  <host_link id="node-{i}" up="up-{i}" down="down-{i}"/>'
+    yield from _within_nodes(machine)
     yield "</zone>"
+
+
+def _within_nodes(machine: Machine) -> Iterator[str]:
+    """Yield an unshared link, and a route over it from each node to itself, which a zone of type Cluster lacks."""
+    local = _line(machine.network.within_node)
+    yield f"  {_link('within', local.latency, local.bandwidth, 'FATPIPE')}"
+    for i in range(len(machine.nodes)):
+        yield f'  <route src="node-{i}" dst="node-{i}" symmetrical="NO"><link_ctn id="within"/></route>'
 
 
 def _link(name: str, latency: float, bandwidth: float, policy: str) -> str:
     return f'<link id="{name}" latency="{latency:.12g}s" bandwidth="{bandwidth:.12g}Bps" sharing_policy="{policy}"/>'
 
 
-def _routed(topology: Topology, nodes: int, line: _Line) -> Iterator[str]:
+def _routed(topology: Topology, machine: Machine, line: _Line) -> Iterator[str]:
     """Yield a zone with every route written out: its links are those of the topology."""
     import numpy as np  # noqa: PLC0415 - as topologies do
 
+    nodes = len(machine.nodes)
     if nodes > _MOST_ROUTED:
         raise UsageError(f"machine must have at most {_MOST_ROUTED} nodes for its routes to be written, got {nodes}")
     yield '<zone id="machine" routing="Full">'
@@ -162,6 +173,7 @@ def _routed(topology: Topology, nodes: int, line: _Line) -> Iterator[str]:
         yield f"  {_link('between', topology.further, _UNBOUND, 'FATPIPE')}"
     for i, capacity in enumerate(topology.capacities(nodes).tolist()):
         yield f"  {_link(f'link-{i}', 0.0, capacity, 'SHARED')}"
+    yield from _within_nodes(machine)
     source, dest = (each.ravel() for each in np.mgrid[0:nodes, 0:nodes])
     apart = source != dest
     source, dest = source[apart], dest[apart]
@@ -177,14 +189,11 @@ def _routed(topology: Topology, nodes: int, line: _Line) -> Iterator[str]:
 def _options(machine: Machine, link: Link) -> Iterator[str]:
     """Yield options: plain max-min sharing, and clue's library, eager limit, send and receive delays."""
     limit = _LARGEST if link.eager_limit is None else min(_LARGEST, int(link.eager_limit) + 1)
-    loopback = _line(machine.network.within_node)
     sending = f"0:{link.send_delay(0)!r}:{link.send_delay.slopes[-1]!r}"
     settings: dict[str, object] = {
         "network/model": "CM02",
         "network/crosstraffic": 0,
         "network/TCP-gamma": 1e18,
-        "network/loopback-lat": loopback.latency,
-        "network/loopback-bw": loopback.bandwidth,
         "smpi/coll-selector": _SELECTORS[machine.network.collective_library],
         "smpi/async-small-thresh": limit,
         "smpi/send-is-detached-thresh": limit,

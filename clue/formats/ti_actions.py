@@ -90,7 +90,7 @@ _SAME: dict[str, Action] = {
     "scan": Action(4, Op.SCAN, size=2, flops=3, datatype=4),
     "exscan": Action(4, Op.EXSCAN, size=2, flops=3, datatype=4),
     "compute": Action(3, flops=2),
-    "sleep": Action(3),
+    "sleep": Action(3, Op.SLEEP),
 }
 #: All names, in the order of SimGrid's list.
 NAMES = tuple(_SAME)

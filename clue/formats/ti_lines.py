@@ -13,7 +13,7 @@ from clue.formats.remarks import Remarks
 from clue.formats.ti_actions import NAMES, NOWHERE, Action, actions
 from clue.formats.words import DIGITS, Integers, Lines, Mask, Names
 from clue.trace import Op
-from clue.trace.meaning import LARGEST_TAG
+from clue.trace.meaning import LARGEST, LARGEST_TAG
 from clue.units import count_of
 
 #: Largest number of faults told of one file.
@@ -271,10 +271,11 @@ class _Reader:
         return np.where(there, _BYTES[np.where(good, kind, 0)], self._default[at]), good | ~there
 
     def take_sleep(self, at: Integers) -> None:
-        """Treat a sleep as computation, because clue's ops have no idle time."""
-        at, burst = self._burst(2, at, "seconds", 1e9)
-        self._before[at] = burst
-        self._remarks.count("sleep is|sleeps are", "taken as computation", len(at))
+        """Read how long the rank sleeps, which is the size of its op, ns."""
+        at, times = self._burst(2, at, "seconds", 1e9)
+        good = times <= LARGEST
+        at = self._keep(at, good, f"seconds must be at most {LARGEST} ns", 2)
+        self._nbytes[at] = times[good]
 
     def take_communicator(self, at: Integers) -> None:
         """Skip the lines, as SimGrid does."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from clue.collectives import Collective
 from clue.errors import UsageError
-from clue.formats.plain import Branch, Compute, Plain, Poll, Step, Transfer, Wait, Whole, plain
+from clue.formats.plain import Branch, Compute, Plain, Poll, Sleep, Step, Transfer, Wait, Whole, plain
 from clue.formats.remarks import Remarks, Written
 from clue.formats.ti_actions import FLOPS_PER_SECOND
 from clue.trace import Op, Trace
@@ -138,6 +138,8 @@ class _Actions:
                 yield self._message(step)
             elif isinstance(step, Compute):
                 yield f"compute {self._flops(step.nanoseconds)}"
+            elif isinstance(step, Sleep):
+                yield f"sleep {step.nanoseconds / 1e9!r}"
             elif isinstance(step, Wait):
                 yield from self._wait(step.requests)
             elif isinstance(step, Whole):

@@ -25,3 +25,15 @@ def test_a_line_is_a_point() -> None:
         "value": [0.5, 0.25],
     }
     assert written.hints == ("Extra-P asks for 5 values of size, and got 2 (8, 16)",)
+
+
+def test_each_call_path_needs_its_own_points() -> None:
+    """Extra-P models each call path alone: one with two sizes is told, although others have five."""
+    measured = [
+        Measurement({"size": size, "ranks": ranks}, path, "time", (0.5,))
+        for path, sizes in (("cg->a", (1, 2, 3, 4, 5)), ("cg->b", (7, 6)))
+        for size in sizes
+        for ranks in (1, 2, 4, 8, 16)
+    ]
+    written = BY_NAME["extrap"].write(measured, "cg.jsonl")
+    assert written.hints == ("Extra-P asks for 5 values of size, and got 2 (6, 7) for cg->b",)

@@ -58,7 +58,7 @@ def test_without_contention_links_are_unshared() -> None:
 
 def test_switch_is_shared_links() -> None:
     """A switch becomes a shared link up and one down for each node."""
-    links = elements(Flows(Switch(1e8)), "link")
+    links = [link for link in elements(Flows(Switch(1e8)), "link") if link["id"] != "within"]
     assert len(links) == 6
     assert {(link["bandwidth"], link["sharing_policy"]) for link in links} == {("100000000Bps", "SHARED")}
 
@@ -66,7 +66,7 @@ def test_switch_is_shared_links() -> None:
 def test_wide_links_need_routes() -> None:
     """If a message is slower than its links, routes are written out, and a link limits each message."""
     routes = elements(Flows(Switch(1e10)), "route")
-    assert len(routes) == 6
+    assert len([route for route in routes if route["src"] != route["dst"]]) == 6
     assert elements(Flows(Switch(1e10)), "link")[0]["bandwidth"] == "500000000Bps"
     with pytest.raises(UsageError, match="at most 512 nodes"):
         simgrid_platform(machine(Flows(Switch(1e10)), nodes=513))
@@ -79,6 +79,21 @@ def test_a_latency_between_switches_is_a_link_between_them() -> None:
     assert between == {"id": "between", "latency": "0.0006s", "bandwidth": "1e+18Bps", "sharing_policy": "FATPIPE"}
     crossed = [link["id"] for link in elements(far, "link_ctn")]
     assert (crossed.count("own"), crossed.count("between")) == (6, 4)
+
+
+@pytest.mark.parametrize(
+    "contention",
+    [NONE, Ports(), Flows(Switch(1e8)), Flows(Switch(1e10)), Flows(Switches(2, 1e8))],
+    ids=["none", "ports", "switch", "wide switch", "switches"],
+)
+def test_messages_within_a_node_take_a_link_of_their_own(contention: Contention) -> None:
+    """Each node has a route to itself over a link of 1 us and 0.1 ns/B, which no message shares."""
+    (within,) = (link for link in elements(contention, "link") if link["id"] == "within")
+    assert within == {"id": "within", "latency": "1e-06s", "bandwidth": "10000000000Bps", "sharing_policy": "FATPIPE"}
+    routes = ET.fromstring(simgrid_platform(machine(contention)).xml).iter("route")
+    own = [route for route in routes if route.get("src") == route.get("dst")]
+    assert [route.get("src") for route in own] == ["node-0", "node-1", "node-2"]
+    assert [[link.get("id") for link in route] for route in own] == [["within"]] * 3
 
 
 def test_options_say_what_the_platform_cannot() -> None:

@@ -11,7 +11,7 @@ from clue.formats.goal_writing import write_goal
 from clue.formats.remarks import Converted
 from clue.formats.ti_reading import read_ti
 from clue.formats.ti_writing import write_ti
-from clue.trace import ANY, Flag, Op, TraceBuilder
+from clue.trace import ANY, PROC_NULL, Flag, Op, TraceBuilder
 
 
 def written(trace: TraceBuilder, **how: object) -> tuple[list[list[str]], tuple[str, ...]]:
@@ -140,6 +140,35 @@ def test_what_is_left_out_is_told() -> None:
     )
 
 
+def test_sleeps_need_no_processor() -> None:
+    """A sleep of 1.5 s is the action sleep, whatever the speed in flop/s; a schedule has none, and leaves it out."""
+    trace = TraceBuilder(1)
+    trace[0].compute(1e-6)
+    trace[0].add(Op.SLEEP, nbytes=1_500_000_000)
+    lines, remarks = written(trace, flops_per_second=2e9)
+    assert lines == [["0 init", "0 compute 2000", "0 sleep 1.5", "0 finalize"]]
+    assert remarks == ()
+    assert write_goal(trace.build(), "x").remarks == ("1 sleep is left out",)
+
+
+def test_only_messages_that_are_written_count() -> None:
+    """Remarks on sends and receives count neither null partners nor probes, which are left out."""
+    trace = TraceBuilder(2)
+    pair = trace.communicator([0, 1])
+    trace[0].send(1, 8, tag=3, comm=pair)
+    trace[0].send(PROC_NULL, 8, tag=3, comm=pair, flags=Flag.SYNCHRONOUS)
+    trace[1].add(Op.PROBE, peer=0, tag=3, comm=pair, flags=Flag.ANY_SOURCE)
+    trace[1].recv(0, tag=3, comm=pair)
+    trace[1].recv(PROC_NULL, comm=pair, flags=Flag.ANY_TAG)
+    lines, remarks = written(trace)
+    assert lines[0][1:-1] == ["0 send 1 0 8"]
+    assert lines[1][1:-1] == ["1 recv 0 0 8"]
+    assert remarks == (
+        "1 probe is left out",
+        "2 sends and receives are on other communicators than the first; their tags begin at 0",
+    )
+
+
 def test_cancelled_receives_test_no_other_request() -> None:
     """A receive that was cancelled is left out, also if another one of its name is open or none is."""
     trace = TraceBuilder(2)
@@ -256,7 +285,7 @@ def test_spawned_ranks_are_refused() -> None:
 ACTIONS = {
     "compute 1000; barrier": [(Op.BARRIER, 1000, 0, 0)],
     "compute 1e3; compute 500.4": [(Op.COMPUTE, 1500, 0, 0)],
-    "sleep 0.000001; barrier": [(Op.BARRIER, 1000, 0, 0)],
+    "compute 500; sleep 0.000001; barrier": [(Op.SLEEP, 500, 0, 1000), (Op.BARRIER, 0, 0, 0)],
     "init; send 1 5 100": [(Op.SEND, 0, 1, 100)],
     "init 1; send 1 5 100": [(Op.SEND, 0, 1, 800)],
     "init; send 1 5 100 1": [(Op.SEND, 0, 1, 400)],
@@ -376,7 +405,6 @@ TOLD = {
     "isend 1 0 5": "1 request is waited for by no action; its rank waits for it at its end",
     "isend 1 0 5; wait 0 1 0; wait 0 1 0": "1 wait has no request left to wait for and is left out",
     "irecv 1 0 5; test 1 0 0; waitall": "1 test is taken as having found nothing",
-    "sleep 1": "1 sleep is taken as computation",
     "comm_split": "1 action makes a communicator whose members these traces do not state and is left out",
 }
 
@@ -407,6 +435,7 @@ BAD = {
     "compute 1e30": r"t\.0:1: flops must be computation of less than 3\.2e\+16 ns, got 1e30$",
     "compute 20000000000000000; compute 10; compute 2e16": r"t\.0:3: rank must compute for at most .* got 4e\+16 ns$",
     "sleep -1": r"t\.0:1: seconds must not be negative, got -1$",
+    "sleep 1e7": r"t\.0:1: seconds must be at most 9007199254740992 ns, got 1e7$",
     "bcast 8 2": r"t\.0:1: root must be a rank from 0 to 1, got 2$",
     "sendRecv 7 1 8 2": r"t\.0:1: source must be a rank from 0 to 1, got 2$",
     "wait 0 1 x": r"t\.0:1: source, destination and tag of a request must be a whole number .*, got x$",

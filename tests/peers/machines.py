@@ -69,8 +69,18 @@ def switch_rendezvous(ranks: int) -> Setting:
     return _flows("switch, rendezvous", ranks, link, Switch(_BANDWIDTH))
 
 
+def switch_of_pairs() -> Setting:
+    """Return a switch of two nodes of two processors, with a link within them a hundred times as fast."""
+    between, within = Link(Curve.line(0.0), Curve.line(5e-5, 1e-8)), Link(Curve.line(0.0), Curve.line(1e-6, 1e-10))
+    nodes = (NodeType("pair", processors=2),) * 2
+    return _shared("switch of pairs", Machine("pairs", nodes, Network(between, within, contention=Flows(Switch(1e8)))))
+
+
 def _flows(name: str, ranks: int, link: Link, topology: Topology) -> Setting:
-    machine = _machine(ranks, Network(link, link, contention=Flows(topology)), 1.0)
+    return _shared(name, _machine(ranks, Network(link, link, contention=Flows(topology)), 1.0))
+
+
+def _shared(name: str, machine: Machine) -> Setting:
     platform = simgrid_platform(machine)
     options = (*platform.options, *_limits(machine), *_EXACT)
     return Setting(name, machine, platform.xml, platform.hosts, options)

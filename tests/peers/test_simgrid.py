@@ -49,6 +49,18 @@ def test_halo_exchange(tmp_path: Path) -> None:
         assert difference(trace, setting, tmp_path) <= setting.tolerance
 
 
+def test_ranks_of_a_node_use_the_link_within_it(tmp_path: Path) -> None:
+    """1 MB takes 1 + 100 us within a node, and 50 us + 10 ms between nodes."""
+    trace = TraceBuilder(4)
+    for sender, receiver in ((0, 1), (2, 0)):
+        trace[sender].send(receiver, _SENT)
+        trace[receiver].recv(sender)
+    program, setting = trace.build(), machines.switch_of_pairs()
+    assert difference(program, setting, tmp_path) <= setting.tolerance
+    finishes = [rank.finish for rank in simulate(program, setting.machine).ranks]
+    assert finishes[:2] == pytest.approx([10_050e-6, 101e-6], rel=1e-4)
+
+
 def test_message_is_slowed_from_afar(tmp_path: Path) -> None:
     """1 MB has a link of 12.5 GB/s alone for 13 us, then half of it: 1 + 13 + 134 us, and its answer 1 us more.
 
