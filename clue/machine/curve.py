@@ -70,16 +70,24 @@ class Curve:
         return Curve(self.sizes, *(tuple(x * factor for x in column) for column in (self.times, self.slopes)))
 
     def start_scaled(self, factor: float) -> Curve:
-        """Return the curve with the delay of an empty message multiplied, and all others shifted by the difference."""
+        """Return the curve with the delay of an empty message multiplied, and all others shifted by the difference.
+
+        A delay that would be below 0 is 0.
+        """
         more = self(0) * (factor - 1)
-        return Curve(self.sizes, tuple(time + more for time in self.times), self.slopes)
+        return Curve(self.sizes, tuple(time + more for time in self.times), self.slopes)._from_0_on
 
     def growth_scaled(self, factor: float) -> Curve:
-        """Return the curve with its growth with message size multiplied."""
+        """Return the curve with its growth with message size multiplied; a delay that would be below 0 is 0."""
         empty = self(0)
         # In this form a factor of 1 changes no bit: simultaneous arrivals stay simultaneous.
         times = tuple(time + (time - empty) * (factor - 1) for time in self.times)
-        return Curve(self.sizes, times, tuple(slope * factor for slope in self.slopes))
+        return Curve(self.sizes, times, tuple(slope * factor for slope in self.slopes))._from_0_on
+
+    @property
+    def _from_0_on(self) -> Curve:
+        """The curve with 0 in place of delays below 0, with which a message would arrive before it is sent."""
+        return Curve.upper([Curve.line(0.0), self]) if min(self.times) < 0 else self
 
     @property
     def growth(self) -> Curve:

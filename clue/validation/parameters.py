@@ -12,6 +12,7 @@ contention    simultaneous messages cost more: the excess of factors over 1, or 
 ============  ================================================================================================
 
 A cost is not always the figure in a file: times grow with the cost, so a bandwidth shrinks (:func:`multiplier`).
+A delay that would fall below 0, as some larger messages take less time than an empty one, is 0.
 If a machine's parameters change over time, they are scaled alike at all times. Values only; nothing is simulated here.
 """
 

@@ -20,6 +20,20 @@ def test_parts_of_a_curve_scale_alone() -> None:
     assert [CURVE.growth(nbytes) for nbytes in (0, 10, 12)] == pytest.approx([0.0, 5.0, 6.0])
 
 
+def test_no_part_of_a_curve_scales_below_0() -> None:
+    """Where 1 B takes 1 s less than an empty message, no delay falls below 0: messages do not arrive before they start.
+
+    From 2 s at 0 B, 1 s at 1 B and 3 s at 3 B: with 3 times the growth, -1 s at 1 B becomes 0, as do all sizes from
+    2/3 B to 4/3 B. With a quarter of the start, 1.5 s are taken off: 0 from 1/2 B to 3/2 B.
+    """
+    curve = Curve.through([(0, 2.0), (1, 1.0), (3, 3.0)])
+    grown, started = curve.growth_scaled(3.0), curve.start_scaled(0.25)
+    sizes = (0, 1 / 3, 2 / 3, 1, 4 / 3, 2, 3, 4)
+    assert [grown(size) for size in sizes] == pytest.approx([2.0, 1.0, 0.0, 0.0, 0.0, 2.0, 5.0, 8.0], abs=1e-12)
+    sizes = (0, 1 / 4, 1 / 2, 1, 3 / 2, 2, 3, 4)
+    assert [started(size) for size in sizes] == pytest.approx([0.5, 0.25, 0.0, 0.0, 0.0, 0.5, 1.5, 2.5], abs=1e-12)
+
+
 TIMES = st.floats(0, 10)
 
 
