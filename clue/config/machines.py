@@ -128,7 +128,8 @@ def _machine(
     types = {key: _node_type(key, each, speeds[key], sockets.get(key)) for key, each in form.node_types.items()}
     nodes = tuple(types[group.type] for group in form.nodes for _ in range(group.count))
     notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)
-    if form.network.within_node is None and any(node.processors > 1 for node in nodes):
+    own = {pair.within for pair in form.network.pairs if isinstance(pair, WithinForm) and _has_own_delays(pair)}
+    if form.network.within_node is None and any(node.processors > 1 and node.name not in own for node in nodes):
         notes = (*notes, NO_WITHIN_NODE)
     return Machine(
         name=form.name or name,

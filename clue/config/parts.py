@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
-from clue.config.document import Document, Origin, Path, children, format_value, from_python
+from clue.config.document import Document, Origin, Path, children, format_path, format_value, from_python
 from clue.config.faults import Faults, did_you_mean, validated
 from clue.config.part_schema import (
     PART_FORMS,
@@ -27,6 +27,8 @@ from clue.files import is_file
 from clue.machine.parts import BENCHMARKS, PREFIX, Figure, Processor, Sockets, Switch
 
 AnyForm = ProcessorPartForm | NetworkPartForm | SwitchPartForm
+#: Path of the link between nodes in the file of a machine.
+_LINK: Path = ("network", "between_nodes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +147,14 @@ def _check_network(document: Document, form: NetworkPartForm, faults: Faults) ->
         faults.add(document, ("machine",), "must be given without between_nodes, got both", of_key=True)
     if form.between_nodes is None and form.machine is None and not line:
         faults.add(document, (), "must have between_nodes, machine, or latency and bandwidth, got none")
-    if form.machine is not None and form.machine not in shipped("machines"):
-        near = did_you_mean(form.machine, shipped("machines"))
+    if form.machine is None:
+        return
+    machines = shipped("machines")
+    if form.machine not in machines:
+        near = did_you_mean(form.machine, machines)
         faults.add(document, ("machine",), f'must be a machine shipped with clue, got "{form.machine}"{near}')
+    elif _LINK not in read_file(machines[form.machine]).origins:
+        faults.add(document, ("machine",), f'must be a machine that states {format_path(_LINK)}, got "{form.machine}"')
 
 
 # --- values ---
@@ -273,7 +280,7 @@ def link_document(part: PartFile) -> Document:
     if form.between_nodes is not None:
         return part.document.at("between_nodes")
     if form.machine is not None:
-        return read_file(shipped("machines")[form.machine]).at("network", "between_nodes")
+        return read_file(shipped("machines")[form.machine]).at(*_LINK)
     latency, bandwidth = (part.document.at(key, "value").value for key in ("latency", "bandwidth"))
     line = {"send_delay": {"latency": "0 s", "bandwidth": bandwidth}, "transmission_delay": latency}
     return from_python(line, part.document.file)

@@ -202,6 +202,21 @@ def test_a_missing_link_within_a_node_is_that_between_nodes_and_said_so() -> Non
     assert (plain.notes, dual.notes) == ((), (NO_WITHIN_NODE,))
 
 
+def test_a_link_within_nodes_of_one_type_is_no_missing_link() -> None:
+    """Pairs may state the link within nodes; the note stays if another type has none, or if only a limit differs."""
+
+    def notes(*within: dict[str, object]) -> tuple[str, ...]:
+        types = {"a": {"processors": 2}, "b": {"processors": 2}}
+        nodes = [{"type": "a"}, {"type": "b"}]
+        network = {"between_nodes": LINK, "pairs": list(within)}
+        return load_machine(mapping(nodes=nodes, node_types=types, network=network)).notes
+
+    a: dict[str, object] = {"within": "a", **LINK}
+    b: dict[str, object] = {"within": "b", **LINK}
+    assert notes(a, b) == ()
+    assert notes(a) == notes(a, {"within": "b", "eager_limit": "4 KB"}) == (NO_WITHIN_NODE,)
+
+
 def test_a_single_node_needs_no_link_between_nodes() -> None:
     """A single node needs only the link within it."""
     machine = load_machine(mapping(nodes=[{"type": "a"}], network={"within_node": LINK}))

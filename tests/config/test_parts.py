@@ -347,6 +347,8 @@ def test_wrong_references(parts: Path, old: str, new: str, rules: list[str]) -> 
             "must have between_nodes, machine, or latency and bandwidth, got none"]),
         ("wire", "rate: 100 Gbit/s", "rate: 100 Gbit/s\nmachine: azure", [
             'machine must be a machine shipped with clue, got "azure"']),
+        ("wire", "rate: 100 Gbit/s", "rate: 100 Gbit/s\nmachine: loggops", [
+            'machine must be a machine that states network.between_nodes, got "loggops"']),
         ("hub", "power: 80 W\n", "", ["power must be given, or the reason under missing, got neither"]),
     ],
 )  # fmt: skip

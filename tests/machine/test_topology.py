@@ -49,6 +49,8 @@ def test_switches_share_an_uplink_between_them_only() -> None:
     assert switches.capacities(5).tolist() == [1e9] * 16
     assert Switches(2, 1e9, 4.0).capacities(5).tolist() == [1e9] * 10 + [0.5e9] * 6
     assert (switches.links(5), switches.bisection(8), switches.bisection(2)) == (16, 2e9, 1e9)
+    # The second of two switches has one node: four nodes send to the others.
+    assert (Switches(8, 1e9).bisection(9), Switches(8, 1e9, 4.0).bisection(9)) == (4e9, 2e9)
 
 
 def test_switches_may_be_far_apart() -> None:
@@ -102,6 +104,16 @@ def test_ties_on_a_torus_go_towards_rising_coordinates() -> None:
     assert route(pair, 4, 3, 0) == [3, 4 + 2]
 
 
+def test_a_torus_is_cut_where_the_fewest_links_cross() -> None:
+    """In 3 × 2 places, three links join the halves of three; across the longer dimension, four join two and four.
+
+    A single place has no halves.
+    """
+    assert Torus((3, 2), 1e9).bisection(6) == Torus((2, 3), 1e9).bisection(6) == 3e9
+    assert Torus((4, 3), 1e9).bisection(12) == 3 * 2 * 1e9
+    assert Torus((1, 1), 1e9).bisection(1) == 0
+
+
 def test_a_dragonfly_leaves_a_group_at_the_router_that_has_the_link() -> None:
     """Three groups of two single-node routers: group 0 reaches group 1 from its router 0 and group 2 from router 1."""
     dragonfly = Dragonfly(3, 2, 1, 4e9, 2e9, 1e9)
@@ -123,13 +135,18 @@ def test_a_dragonfly_leaves_a_group_at_the_router_that_has_the_link() -> None:
         # A k-ary n-tree has n levels of k^n links each way, and full bisection.
         (FatTree((4, 4, 4), (1, 4, 4), (1, 1, 1), (1.0,) * 3), 2 * 3 * 64, 32),
         (FatTree((8, 8), (1, 4), (1, 1), (1.0,) * 2), 2 * 64 + 2 * 8 * 4, 16),
+        # One leaf below one switch: 32 of its nodes send to the others; nothing crosses its uplink.
+        (FatTree((64, 1), (1, 1), (1, 1), (1.0,) * 2), 2 * 64 + 2, 32),
         # A k-ary n-cube has 2 n links from each node, and 2 k^(n-1) links cross its bisection.
         (Torus((4, 4, 4), 1.0), 6 * 64, 2 * 16),
         (Torus((2,) * 6, 1.0), 6 * 64, 32),
         (Torus((64,), 1.0), 2 * 64, 2),
         (Dragonfly(8, 4, 2, 1.0, 1.0, 1.0), 2 * 64 + 8 * 4 * 3 + 8 * 7, 16),
         (Dragonfly(8, 4, 2, 0.25, 1.0, 1.0), 2 * 64 + 8 * 4 * 3 + 8 * 7, 8),
-        (Dragonfly(1, 8, 8, 1.0, 1.0, 1.0), 2 * 64 + 8 * 7, 32),
+        # In one group, each router of one half has a link to each of the 4 routers of the other half.
+        (Dragonfly(1, 8, 8, 1.0, 1.0, 1.0), 2 * 64 + 8 * 7, 16),
+        (Dragonfly(1, 8, 8, 0.25, 1.0, 1.0), 2 * 64 + 8 * 7, 8),
+        (Dragonfly(1, 1, 64, 1.0, 1.0, 1.0), 2 * 64, 32),
     ],
 )
 def test_links_and_bisection_have_closed_forms(topology: Topology, links: int, bisection: float) -> None:

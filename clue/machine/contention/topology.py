@@ -139,7 +139,7 @@ class Switches(Topology):
 
     Node i is at switch i // per_switch. Of n nodes and s switches, node i sends over link i and receives over n + i;
     switch j sends to the core over 2n + j and receives from it over 2n + s + j. The bisection cuts between halves of
-    the switches; with one switch, between halves of its nodes.
+    the switches, and is no larger than the bandwidth of half of the nodes; with one switch, it is that bandwidth.
 
     Attributes:
         per_switch: Nodes at each switch; the last may have fewer.
@@ -183,10 +183,10 @@ class Switches(Topology):
         return 2 * nodes + 2 * self.switches(nodes)
 
     def bisection(self, nodes: int) -> float:  # noqa: D102 - see Topology
-        half = self.switches(nodes) // 2
+        half, of_nodes = self.switches(nodes) // 2, nodes // 2 * self.bandwidth
         if half == 0:
-            return nodes // 2 * self.bandwidth
-        return half * min(self.uplink, self.per_switch * self.bandwidth)
+            return of_nodes
+        return min(half * min(self.uplink, self.per_switch * self.bandwidth), of_nodes)
 
     def capacities(self, nodes: int) -> Bandwidths:  # noqa: D102 - see Topology
         return np.repeat([self.bandwidth, self.uplink], [2 * nodes, 2 * self.switches(nodes)])
@@ -213,7 +213,7 @@ class FatTree(Topology):
 
     Links are numbered level by level: in each level, first all uplinks, then all downlinks. Within such a group, port q
     of member c of level l, which has k ports, has number k c + q. The bisection cuts at the level where the fewest
-    uplinks leave half of the places.
+    uplinks leave half of the places. Uplinks of a switch that is above all places do not count: no message takes them.
 
     Attributes:
         down: Children of a switch, by level from the bottom.
@@ -261,7 +261,9 @@ class FatTree(Topology):
         return 2 * sum(self._sizes())
 
     def bisection(self, nodes: int) -> float:  # noqa: ARG002, D102 - see Topology
-        return min(size // 2 * bandwidth for size, bandwidth in zip(self._sizes(), self.bandwidths, strict=True))
+        levels = enumerate(zip(self._sizes(), self.bandwidths, strict=True))
+        halves = (size // 2 * bandwidth for level, (size, bandwidth) in levels if prod(self.down[level:]) > 1)
+        return min(halves, default=0.0)
 
     def capacities(self, nodes: int) -> Bandwidths:  # noqa: D102 - see Topology
         self.require_room(nodes)
@@ -296,8 +298,8 @@ class Torus(Topology):
 
     Every node has one link to each neighbour: two in a dimension of size 3 or more, one in a dimension of size 2, none
     in a dimension of size 1. Links are numbered by dimension, then by direction (rising before falling coordinates),
-    then by the place that they leave. The bisection cuts across the longest dimension. Nodes send and receive over all
-    their links at once.
+    then by the place that they leave. The bisection cuts across the dimension in which the fewest links
+    join both halves, usually the longest. Nodes send and receive over all their links at once.
 
     Attributes:
         dimensions: Number of places in each dimension.
@@ -322,8 +324,8 @@ class Torus(Topology):
         return self.room * sum(map(_directions, self.dimensions))
 
     def bisection(self, nodes: int) -> float:  # noqa: ARG002, D102 - see Topology
-        longest = max(self.dimensions)
-        return self.room // longest * _directions(longest) * self.bandwidth
+        crossing = (self.room // size * _directions(size) for size in self.dimensions if size > 1)
+        return min(crossing, default=0) * self.bandwidth
 
     def capacities(self, nodes: int) -> Bandwidths:  # noqa: D102 - see Topology
         self.require_room(nodes)
@@ -365,7 +367,7 @@ class Dragonfly(Topology):
     With n places, r routers in total and g groups, node i sends over link i and receives over n + i. The next numbers
     are the r (routers - 1) links within groups, from each router to the others of its group in order of number; then
     the g (g - 1) links between groups, from each group to the others in order of number. The bisection cuts between
-    halves of the groups; with one group, between halves of its nodes.
+    halves of the groups; with one group, between halves of its routers; with one router, between halves of its nodes.
 
     Attributes:
         groups: Number of groups.
@@ -404,11 +406,14 @@ class Dragonfly(Topology):
         return sum(self._sizes())
 
     def bisection(self, nodes: int) -> float:  # noqa: ARG002, D102 - see Topology
-        if self.groups == 1:
+        parts, bandwidth = self.groups, self.global_bandwidth
+        if parts == 1:
+            parts, bandwidth = self.routers, self.local_bandwidth
+        half = parts // 2
+        if half == 0:
             return self.room // 2 * self.node_bandwidth
-        half = self.groups // 2
-        nodes_of_half = half * self.routers * self.per_router
-        return min(half * (self.groups - half) * self.global_bandwidth, nodes_of_half * self.node_bandwidth)
+        nodes_of_half = half * (self.room // parts)
+        return min(half * (parts - half) * bandwidth, nodes_of_half * self.node_bandwidth)
 
     def capacities(self, nodes: int) -> Bandwidths:  # noqa: D102 - see Topology
         self.require_room(nodes)
