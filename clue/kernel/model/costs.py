@@ -228,8 +228,10 @@ def has_domains(machine: Machine) -> bool:
 
 def crosses_domains(machine: Machine, placement: Placement) -> bool:
     """Tell whether ranks of one node are in different domains, and messages between them have a link of their own."""
+    if not has_domains(machine):
+        return False
     places = set(zip(placement.nodes, machine.domains(placement.nodes), strict=True))
-    return has_domains(machine) and len(places) > len(set(placement.nodes))
+    return len(places) > len(set(placement.nodes))
 
 
 def distance(machine: Machine) -> tuple[float, npt.NDArray[np.int64] | None]:
