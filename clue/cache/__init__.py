@@ -13,7 +13,7 @@
 """
 
 from clue.cache.contents import FOLDERS, MARK, Cleared, Item, clear, items
-from clue.cache.folders import DIGEST, Folder, close_to_others, home, open_folder, unsafe_within
+from clue.cache.folders import DIGEST, Folder, close_to_others, home, open_folder, short, unsafe_within
 
 __all__ = [
     "DIGEST",
@@ -27,5 +27,6 @@ __all__ = [
     "home",
     "items",
     "open_folder",
+    "short",
     "unsafe_within",
 ]

@@ -78,6 +78,14 @@ def close_to_others(folder: Path) -> None:
         each.chmod(stat.S_IMODE(each.lstat().st_mode) & _OURS_ALONE)
 
 
+def short(name: str) -> str:
+    """Return the beginning of a program's name, for items named after it.
+
+    Names of files have at most 255 bytes, and a letter has up to four.
+    """
+    return name[:40]
+
+
 def draft_of(path: Path) -> str:
     """Return the name of the item being made in a draft; ``""`` if it is not a draft."""
     return path.name[1 : -len(DRAFT)].rpartition(".")[0] if path.suffix == DRAFT else ""

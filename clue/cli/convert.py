@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.terminal import output_file, output_trace, say
 from clue.errors import UsageError
-from clue.files import write_texts
+from clue.files import noted, write_texts
 from clue.formats import BY_NAME, FORMATS, OWN, Format, Kind, format_of
 from clue.trace import Trace
 from clue.units import count_of
@@ -34,11 +36,12 @@ def run(arguments: argparse.Namespace) -> int:
         "lower": arguments.lower or None,
         "library": arguments.collectives,
     }
-    if origin is not None:
-        _write(_trace(source, origin, to, options), target, to, options)
-    else:
-        read = _machine if to.kind is Kind.MACHINE else _measurements
-        _write(read(arguments.source), target, to, options)
+    with noted() as read:
+        if origin is not None:
+            subject: object = _trace(source, origin, to, options)
+        else:
+            subject = (_machine if to.kind is Kind.MACHINE else _measurements)(arguments.source)
+        _write(subject, target, to, options, read)
     return 0
 
 
@@ -84,15 +87,25 @@ def _measurements(source: str) -> object:
     return list(measurements_of(Family.open(source)))
 
 
-def _write(subject: object, target: Path, form: Format, options: dict[str, object]) -> None:
+def _write(subject: object, target: Path, form: Format, options: dict[str, object], read: Iterable[Path]) -> None:
     if isinstance(subject, Trace) and form is OWN:
         subject.save(target)
         say([f"wrote {target}"])
         return
     written = form.write(subject, target.name, **options)
+    files = {target.parent / name: text for name, text in written.files.items()}
+    _check(files, read)
     say(written.remarks, prefix="note: ")
     say(written.hints, prefix="note: ")
-    write_texts({target.parent / name: text for name, text in written.files.items()})
+    write_texts(files)
     beside = [name for name in written.files if name != target.name]
     named = beside[0] if len(beside) == 1 else f"{count_of(len(beside), 'file')} beside it"
     say([f"wrote {target}" + (f" and {named}" if beside else "")])
+
+
+def _check(files: Iterable[Path], read: Iterable[Path]) -> None:
+    """Check that each file may be written: those beside the target are known only once the source has been read."""
+    inputs = {os.path.realpath(each): each for each in read}
+    for path in files:
+        lost = inputs.get(os.path.realpath(path))
+        output_file(path, [] if lost is None else [lost])

@@ -212,7 +212,8 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
         # The first of many runs would use up this process's.
         return _live(run, where.placement, bursts, arguments, subprocess.DEVNULL).result
 
-    with progress() as tell:
+    # The programs' output would overwrite a progress bar.
+    with progress(bar=False) as tell:
         predictor = DispatchingPredictor([SkeletonPredictor()], LivePredictor(live))
         ranking = rank_options(scenario, predictor, tell, thorough=arguments.plots is not None)
     show_ranking(ranking, arguments)

@@ -146,7 +146,14 @@ def check_plots(name: str | None) -> None:
     if not there.is_dir():
         raise UsageError(f"{folder}: plots must go to a folder, got a file" + f" ({there})" * (there != folder))
     if not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"{folder}: plots must go to a folder that can be made, got {os.strerror(errno.EACCES)}")
+        raise _no_folder(folder, os.strerror(errno.EACCES))
+    for each in (folder, *(there / part for part in folder.relative_to(there).parts)):
+        try:
+            each.lstat()
+        except FileNotFoundError:
+            pass  # it is made later
+        except OSError as error:  # its name is too long
+            raise _no_folder(folder, error.strerror or str(error)) from None
 
 
 def plots_folder(name: str) -> Path:
@@ -160,10 +167,12 @@ def plots_folder(name: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(
-            f"{folder}: plots must go to a folder that can be made, got {error.strerror or error}"
-        ) from None
+        raise _no_folder(folder, error.strerror or str(error)) from None
     return folder
+
+
+def _no_folder(folder: Path, reason: str) -> UsageError:
+    return UsageError(f"{folder}: plots must go to a folder that can be made, got {reason}")
 
 
 def output_file(name: str | Path, read: Iterable[str | Path] = ()) -> Path:

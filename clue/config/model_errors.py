@@ -18,7 +18,7 @@ from clue.config.reading import Reading
 from clue.config.sources import read_file
 from clue.errors import UsageError
 from clue.files import is_file
-from clue.uncertainty.model_error import Kind, ModelError, Scatter
+from clue.uncertainty.model_error import LARGEST, Kind, ModelError, Scatter
 from clue.xdg import user_folder
 
 _SHIPPED = Path(__file__).with_name("model-error.yaml")
@@ -31,7 +31,7 @@ _Range = Annotated[list[Annotated[float, Field(ge=0)] | None], Field(min_length=
 class ScatterForm(Form):
     """The distribution of logarithms of ratios around 0."""
 
-    deviation: Annotated[float, Field(ge=0, le=10)]
+    deviation: Annotated[float, Field(ge=0, le=LARGEST)]
     degrees: Annotated[float, Field(ge=3)]
 
 

@@ -38,7 +38,7 @@ from itertools import product
 from operator import is_
 from typing import Any
 
-from clue.kernel.model.costs import has_domains
+from clue.kernel.model.costs import crosses_domains
 from clue.machine import (
     Contention,
     Curve,
@@ -172,16 +172,10 @@ def _links(machine: Machine, placement: Placement) -> dict[str, list[Link]]:
         # A link used both within and between nodes is one parameter.
         if not any(all(map(is_, within, known)) for known in links.values()):
             links[f"within.{name}" if stated else "within_node"] = within
-    if has_domains(machine) and _meet_across_domains(machine, placement):
+    if crosses_domains(machine, placement):
         across = (network.across_domains for network in networks)
         links["across_domains"] = [link for link in across if link is not None]
     return links
-
-
-def _meet_across_domains(machine: Machine, placement: Placement) -> bool:
-    """Tell whether ranks of one node are in different domains."""
-    places = set(zip(placement.nodes, machine.domains(placement.nodes), strict=True))
-    return len(places) > len(set(placement.nodes))
 
 
 def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from clue.cache import MARK, Folder, close_to_others, home, open_folder, unsafe_within
+from clue.cache import MARK, Folder, close_to_others, home, open_folder, short, unsafe_within
 from clue.errors import CacheError, OutputError, TraceError
 from clue.extrapolation.family import Family
 from clue.extrapolation.making import Extrapolation, extrapolate
@@ -49,7 +49,7 @@ def kept_extrapolation(
     if recorded is not None:
         return recorded.traces
     title = f"{Path(family.program).name} at size {size} on {count_of(ranks)}"
-    name = f"{Path(family.program).stem}-{size}-{ranks}-{_key(family, size, ranks, distributions)}"
+    name = f"{short(Path(family.program).stem)}-{size}-{ranks}-{_key(family, size, ranks, distributions)}"
     with open_folder(home() / FOLDER) as folder:
         path = folder.path / name
         found = _opened(path)

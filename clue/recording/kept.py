@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from clue.cache import MARK, Folder, Item, close_to_others, home, items, open_folder, unsafe_within
+from clue.cache import MARK, Folder, Item, close_to_others, home, items, open_folder, short, unsafe_within
 from clue.errors import CacheError, OutputError, TraceError, UsageError
 from clue.files import drafts, is_file
 from clue.progress import Progress, silent
@@ -262,7 +262,7 @@ def _write(file: Path, facts: Facts) -> None:
 
 
 def _stem(request: Request) -> str:
-    return f"{request.launch.program.stem}-{request.launch.ranks}"
+    return f"{short(request.launch.program.stem)}-{request.launch.ranks}"
 
 
 def _lock_name(request: Request) -> str:

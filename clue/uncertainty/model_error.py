@@ -30,6 +30,8 @@ from clue.uncertainty.spread import TAIL
 
 #: Boundaries between kinds: shares of communication, and mean message sizes, bytes.
 SHARES, MESSAGES = (0.1, 0.5), (4096.0,)
+#: Largest deviation: a factor of e^10 = 22,026. Larger errors are mistakes, such as times in another unit.
+LARGEST = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 
 from clue.errors import UsageError
-from clue.uncertainty.model_error import MESSAGES, SHARES, Character, Kind, ModelError, Scatter, intervals
+from clue.uncertainty.model_error import LARGEST, MESSAGES, SHARES, Character, Kind, ModelError, Scatter, intervals
 
 #: Weight of the prior in degrees of freedom: of cases, and of programs.
 _PRIOR_CASES, _PRIOR_PROGRAMS = 10.0, 3.0
@@ -43,13 +43,13 @@ def learn(cases: Sequence[Known], *, source: str, date: str, prior: ModelError |
     """Learn from cases.
 
     Args:
-        cases: At least three, two of them of one program; any number with a prior.
+        cases: At least two more than there are programs; with a prior, at least one.
         source: Their source.
         date: Date of learning.
         prior: Prior model error.
 
     Raises:
-        UsageError: If there are too few.
+        UsageError: If there are too few, or their errors are beyond :data:`LARGEST`.
     """
     programs = sorted({case.program for case in cases})
     if not cases or (prior is None and len(cases) - len(programs) < 2):
@@ -70,6 +70,12 @@ def learn(cases: Sequence[Known], *, source: str, date: str, prior: ModelError |
     shared = _shared(residuals, own)
     if prior is not None:
         shared = _beside(prior.shared, _PRIOR_PROGRAMS, shared)
+    largest = max(each.deviation for each in (shared, *(kind.scatter for kind in kinds)))
+    if largest > LARGEST:
+        raise UsageError(
+            f"{source}: deviation of the errors must be at most {LARGEST} (a factor of {math.exp(LARGEST):,.0f}) to be "
+            f"learned, got {largest:.3g}: check the units of the measured times"
+        )
     return ModelError(source, date, len(cases), len(programs), shared, tuple(kinds))
 
 

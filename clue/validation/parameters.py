@@ -12,6 +12,7 @@ contention    simultaneous messages cost more: the excess of factors over 1, or 
 ============  ================================================================================================
 
 A cost is not always the figure in a file: times grow with the cost, so a bandwidth shrinks (:func:`multiplier`).
+Links within and across the domains of a node are scaled together, apart from those between nodes.
 If a machine's parameters change over time, they are scaled alike at all times. No delay falls below 0. Values only;
 nothing is simulated here.
 """
@@ -23,6 +24,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 
+from clue.kernel.model.costs import crosses_domains, has_domains
 from clue.machine import Contention, Link, Machine, Network, NoContention, NodeType, Parameter, Place
 from clue.validation.cases import Case
 
@@ -97,10 +99,11 @@ def _compute(which: tuple[str, str] | None, machine: Machine, cost: float) -> Ma
 
 def _delays(cases: Sequence[Case]) -> Iterator[Parameter]:
     """Yield latency and bandwidth of links between nodes, and of links within nodes where there are separate ones."""
-    inner = {_has_own_within(case.where.machine) for case in cases if _is_crowded(case)}
+    crowded = [case.where for case in cases if _is_crowded(case)]
+    inner = {_has_own_within(where.machine) for where in crowded}
     # If there is no separate link within nodes, a change between nodes also applies within them.
     between = False in inner or any(len(set(case.where.placement.nodes)) > 1 for case in cases)
-    within = True in inner
+    within = True in inner or any(crosses_domains(where.machine, where.placement) for where in crowded)
     for inside, there in ((False, between), (True, within)):
         if there:
             of = ("within nodes" if inside else "between nodes") if between and within else ""
@@ -114,18 +117,20 @@ def _is_crowded(case: Case) -> bool:
 
 
 def _has_own_within(machine: Machine) -> bool:
-    """Tell whether messages within a node use a different link from those between nodes."""
+    """Tell whether messages within a domain of a node use a different link from those between nodes."""
     return any(
         state.network.within or state.network.within_node is not state.network.between_nodes for state in machine.epochs
     )
 
 
 def _delay(inside: bool, change: _OfLink, machine: Machine, cost: float) -> Machine:
-    own = _has_own_within(machine)
+    own, domains = _has_own_within(machine), has_domains(machine)
 
     def changed(link: Link, place: Place) -> Link:
-        # If there is no separate link within nodes, a change between nodes also applies within them.
-        meant = place.within if inside else not (place.within and own)
+        # If there is no separate link within nodes, a change between nodes also applies within them, but not to a link
+        # across domains.
+        separate = place.within and (own or place.across)
+        meant = separate or (place.within and not domains) if inside else not separate
         return change(link, cost) if meant else link
 
     def shared(contention: Contention) -> Contention:

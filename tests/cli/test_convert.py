@@ -133,6 +133,17 @@ def lonely() -> None:
     Path("actions").write_text("0 init\n0 recv 1 0 8\n")
 
 
+def folder_beside() -> None:
+    """Make a folder where the actions of rank 1 would go."""
+    Path("x.ti.1").mkdir()
+
+
+def one_of_its_outputs() -> None:
+    """Write the actions of a single rank under the name that conversion to ``actions.ti`` gives them."""
+    Path("list.ti").write_text("actions.ti.0\n")
+    Path("actions.ti.0").write_text("0 init\n0 compute 5\n0 finalize\n")
+
+
 BAD = {
     "no source": (("none.ti", "x.clue"), nothing, "none.ti: file must be readable text"),
     "no schedule": (("none.goal", "x.clue"), nothing, "none.goal: schedule must be readable text"),
@@ -155,6 +166,16 @@ BAD = {
     "a pipe": (("exchange.clue", "pipe.ti"), lambda: os.mkfifo("pipe.ti"), "pipe.ti: output must be a file"),
     "standard output": (("exchange.clue", "-"), nothing, '-: output must be a file, got "-"'),
     "itself": (("exchange.clue", "./exchange.clue"), nothing, "output must not be a file that the command reads"),
+    "folder beside it": (
+        ("exchange.clue", "x.ti"),
+        folder_beside,
+        "x.ti.1: output must be a file, got a folder",
+    ),
+    "input beside it": (
+        ("list.ti", "actions.ti"),
+        one_of_its_outputs,
+        "actions.ti.0: output must not be a file that the command reads, got actions.ti.0",
+    ),
     "folder of others": (("exchange.clue", "."), nothing, "trace must be a new folder or replace a trace"),
 }
 

@@ -445,6 +445,18 @@ def test_plots_that_cannot_be_drawn_are_refused_before_long_work(
     assert not Path("ran").exists()
 
 
+@pytest.mark.parametrize("plots", ["n" * 256, "new/" + "n" * 256 + "/plots"])
+def test_plots_whose_name_is_too_long_are_refused_before_long_work(
+    plots: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A folder that cannot be made is refused before any program runs, and nothing on the way to it is made."""
+    Path("prog.py").write_text("from pathlib import Path\nPath('ran').touch()\nfrom mpi4py import MPI\n")
+    edit("run.yaml", "{trace: pingpong.clue}", "{script: prog.py, ranks: 2}")()
+    assert main(["simulate", "run.yaml", "--plots", plots]) == 2
+    assert "plots must go to a folder that can be made, got File name too long" in capfd.readouterr().err
+    assert not Path("ran").exists() and not Path("new").exists()
+
+
 def test_a_machine_is_not_shown_if_it_cannot_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     """A file in place of the folder is refused, and standard output stays empty."""
     assert main(["inspect", "pair.yaml", "--json", "--plots", "run.yaml"]) == 2

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from clue.cli import main
 from clue.cli.arguments import parse_arguments
+from clue.cli.terminal import Report, progress
 from clue.trace import Trace, TraceBuilder
 from tests.live.programs import MACHINE, processes_of
 from tests.recording.cases import standard_input_from
@@ -121,6 +123,22 @@ def test_options_are_ranked_by_what_ran_live(capfd: pytest.CaptureFixture[str]) 
     ranking = json.loads(out)["ranking"]
     assert [entry["option"] for entry in ranking] == ["as-it-is", "slower"]
     assert [entry["score"] for entry in ranking] == pytest.approx([6 * 50e-6, 6 * 100e-6], rel=1e-9)
+
+
+def test_no_bar_is_drawn_where_programs_print(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The programs of a comparison print to the terminal, too."""
+    bars: list[bool] = []
+
+    def watched(*, bar: bool = True) -> AbstractContextManager[Report]:
+        bars.append(bar)
+        return progress(bar=bar)
+
+    monkeypatch.setattr("clue.cli.run.progress", watched)
+    for configuration in ("run.yaml", "which.yaml"):
+        assert run(capfd, configuration, *NOTHING_ELSE)[0] == 0
+    assert bars == [False, False]
 
 
 def test_only_a_single_run_reads_the_standard_input(capfd: pytest.CaptureFixture[str]) -> None:

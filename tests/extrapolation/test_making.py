@@ -131,6 +131,14 @@ def test_the_cache_tells_what_was_made(pattern: str) -> None:
     assert [each.path for each in clear().removed] == [item.path]
 
 
+def test_a_long_name_of_a_program_is_cut(pattern: str, tmp_path: Path) -> None:
+    """A program whose name is as long as names can be has a kept trace."""
+    for size, ranks in GRID:
+        ring(size, ranks, program="r" * 252 + ".py").save(tmp_path / f"ring-{size}-{ranks}.clue")
+    path = kept_extrapolation(pattern, 40, 64)[0].path
+    assert path is not None and path.name.startswith("r" * 40 + "-40-64-")
+
+
 def test_a_recording_is_not_kept_twice(pattern: str) -> None:
     """A recorded target is used where it is, without a copy."""
     (trace,) = kept_extrapolation(pattern, 16, 4)

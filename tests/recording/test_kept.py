@@ -77,6 +77,16 @@ def test_recording_is_used_again(recorder: Recorder, heat: Path) -> None:
     assert recorder.recorded == ["heat.py --n 9 2"]
 
 
+def test_a_long_name_of_a_program_is_cut(recorder: Recorder, heat: Path) -> None:
+    """A program whose name is as long as names can be has a recording, which is used again."""
+    program = heat.with_name("h" * 252 + ".py")
+    program.write_text("this is long")
+    ask(request(program, ranks=2))
+    assert entry().name.startswith("h" * 40 + "-2-")
+    assert ask(request(program, ranks=2))[1] == []
+    assert len(recorder.recorded) == 1
+
+
 def test_arguments_and_ranks_make_other_recordings(recorder: Recorder, heat: Path) -> None:
     """Each combination of arguments and ranks has its own recordings."""
     wanted = [request(heat), request(heat, "1"), request(heat, "1", "2"), request(heat, ranks=2)]

@@ -313,6 +313,16 @@ def test_too_few_cases_are_refused() -> None:
     assert after.shared.deviation == pytest.approx(math.sqrt((3 * 0.02**2 + 3 * (0.1**2 - 0.05**2)) / 6))
 
 
+def test_errors_that_no_file_may_state_are_not_learned() -> None:
+    """Times in us taken for s are off by ln 10^6 = 13.8: beside the prior, 9.8 for three programs, 10.4 for four."""
+    cases = [Known(p, -math.log(1e6), COMPUTING) for p in "abcd"]
+    prior = known(0.05, 0.02, degrees=100)
+    three = learn(cases[:3], source="by hand", date="", prior=prior)
+    assert three.shared.deviation == pytest.approx(13.8155 * math.sqrt(3 / 6), rel=1e-3)
+    with pytest.raises(UsageError, match=r"must be at most 10 \(a factor of 22,026\).*got 10\.4: check the units"):
+        learn(cases, source="by hand", date="", prior=prior)
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1e6)), min_size=8))
 def test_a_file_says_what_was_learned(rows: list[tuple[str, float, float, float]]) -> None:
     """Learned errors are the same after writing and reading a file, to its number of digits."""

@@ -301,12 +301,15 @@ def test_ports_of_different_links_are_refitted_together() -> None:
     check_found(validate(measured_on(two(*kept), two(wide, narrow), programs)), "contention", 1.5)
 
 
-def test_links_within_nodes_are_refitted_apart() -> None:
-    """The latency within nodes is refitted on its own and found to be 1.5 times as long."""
+@pytest.mark.parametrize("domains", [1, 2])
+def test_links_within_nodes_are_refitted_apart(domains: int) -> None:
+    """The latency within nodes, or across their domains alone, is refitted on its own and found 1.5 times as long."""
     within = link(latency=LATENCY / 10)
 
     def described(inside: Link) -> Machine:
-        return Machine("m", (NodeType("host", processors=2),) * 2, Network(link(), inside))
+        one = link()
+        network = Network(one, inside) if domains == 1 else Network(one, one, across_domains=inside)
+        return Machine("m", (NodeType("host", processors=2, domains=domains),) * 2, network)
 
     real = described(link(LATENCY * 0.15))
     runs = ((in_turn(50, 1e-6, 8), (0, 0)), (in_turn(50, 1e-3, 8), (0, 1)), (in_turn(9, 1e-3, 99999), (0, 0)))
@@ -324,6 +327,22 @@ def test_what_is_within_nodes_changes_nothing_between_them() -> None:
     changed = within.change(common, 2.0).network
     assert changed.between_nodes == shared.between_nodes
     assert changed.within_node.send_delay(0) == pytest.approx(2 * shared.within_node.send_delay(0))
+
+
+def test_a_link_across_domains_alone_is_what_is_within_nodes() -> None:
+    """Messages within a domain use the link between nodes, so they take longer with it, and not with the other one."""
+    one = link()
+    network = Network(one, one, across_domains=link(latency=LATENCY / 10))
+    on = Machine("m", (NodeType("host", processors=2, domains=2),) * 2, network)
+    cases = [measured(PROGRAMS[0], on, on, nodes=nodes) for nodes in ((0, 0), (0, 1))]
+    for parameter in parameters_of(cases)[0]:
+        if parameter.name == "latency":
+            changed = parameter.change(on, 2.0).network
+            across = changed.across_domains
+            assert across is not None
+            delays = [each.send_delay(0) for each in (changed.between_nodes, changed.within_node, across)]
+            expected = (0.5, 0.5, 0.1) if parameter.of == "within nodes" else (1.0, 1.0, 0.05)
+            assert delays == pytest.approx([LATENCY * each for each in expected])
 
 
 def test_memory_copies_less_where_the_bandwidth_within_nodes_does() -> None:

@@ -226,6 +226,14 @@ def has_domains(machine: Machine) -> bool:
     return any(state.network.across_domains is not None for state in machine.epochs)
 
 
+def crosses_domains(machine: Machine, placement: Placement) -> bool:
+    """Tell whether ranks of one node are in different domains, and messages between them have a link of their own."""
+    if not has_domains(machine):
+        return False
+    places = set(zip(placement.nodes, machine.domains(placement.nodes), strict=True))
+    return len(places) > len(set(placement.nodes))
+
+
 def distance(machine: Machine) -> tuple[float, npt.NDArray[np.int64] | None]:
     """Return the latency between parts of a topology, seconds, and the part of each node; or 0 and ``None``."""
     topology = machine.contention.topology
