@@ -125,14 +125,14 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """A linear transformation of predicted times: offset + factor × seconds."""
+    """A linear transformation of predicted times: offset + factor × seconds, where seconds below 0 count as 0."""
 
     factor: float = 1.0
     offset: float = 0.0
 
     def of(self, seconds: Floats) -> Floats:
         """Return the adjusted times, at least 0."""
-        return np.asarray(np.maximum(self.offset + self.factor * seconds, 0.0))
+        return np.asarray(np.maximum(self.offset + self.factor * np.maximum(seconds, 0.0), 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -196,6 +196,8 @@ def test_times_of_0_have_no_losses(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, err = run(capsys, line)
     assert "t.yaml: the best times are predicted to be 0 s, so it is unknown how much longer others take" in err
     assert "0.0 %" not in out
+    out = run(capsys, "model predict t.yaml --size 5 --use fast=1")[1]
+    assert "unknown: too few points, or below 0" in " ".join(out.split())
 
 
 def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str]) -> None:
