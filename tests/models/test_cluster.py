@@ -230,6 +230,9 @@ def test_what_needs_more_memory_than_there_is_has_a_model_of_its_own() -> None:
     within = fit_cluster(measured[:4], footprint=footprint, memory={"slow": 1e9})
     with pytest.raises(ModelError, match="slow: memory must be within what was fitted, got more"):
         within.predict(13000.0, SLOW)
+    beyond = fit_cluster(measured[4:], footprint=footprint, memory={"slow": 1e9})
+    with pytest.raises(ModelError, match="slow: memory must be within what was fitted, got less"):
+        beyond.predict(10000.0, SLOW)
 
 
 def test_a_part_counts_as_much_as_it_takes_of_a_run() -> None:
