@@ -418,6 +418,8 @@ def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFi
     status, out, _ = run(capsys, line)
     assert status == 0
     assert "By replays" in out
+    twice = document(capsys, f"{line} --processes slow=2,1,2")
+    assert twice == document(capsys, f"{line} --processes slow=1,2")
     shutil.rmtree("lu-800-2.clue")
     built.build().save("lu-800-2.clue")
     assert "lu-800-2.clue: trace must have 2 ranks, as its name says, got 5" in run(capsys, line)[2]
