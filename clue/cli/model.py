@@ -261,7 +261,7 @@ def _numbers(text: str) -> list[int]:
     found = [number for each in text.split(",") if (number := counted(each))]
     if len(found) != len(text.split(",")):
         raise ValueError(f"must be whole numbers above 0 with commas between, got {text}")
-    return found
+    return sorted(set(found))
 
 
 def _footprint(text: str) -> Footprint:

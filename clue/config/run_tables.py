@@ -19,6 +19,7 @@ from clue.config.validation_schema import row_of
 from clue.models import Run, Use
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE, REGION, ROUNDED
 from clue.models.model import ANY
+from clue.units import Quantity, parse_quantity
 
 #: The columns that are read, besides ``region:NAME``. ``per_processor`` is another name for ``processes``.
 COLUMNS = (
@@ -30,7 +31,9 @@ AND = "+"
 
 
 def _part(value: object) -> float:
-    return 0.0 if value in (0, 0.0) else run_time(value)
+    """Return the seconds of a part, which may take no time."""
+    none = parse_quantity(value, Quantity.TIME) == 0 if isinstance(value, str) else value == 0
+    return 0.0 if none else run_time(value)
 
 
 _Part = Annotated[float, BeforeValidator(_part)]

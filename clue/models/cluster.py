@@ -125,14 +125,14 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """A linear transformation of predicted times: offset + factor × seconds."""
+    """A linear transformation of predicted times: offset + factor × seconds, where seconds below 0 count as 0."""
 
     factor: float = 1.0
     offset: float = 0.0
 
     def of(self, seconds: Floats) -> Floats:
         """Return the adjusted times, at least 0."""
-        return np.asarray(np.maximum(self.offset + self.factor * seconds, 0.0))
+        return np.asarray(np.maximum(self.offset + self.factor * np.maximum(seconds, 0.0), 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -292,17 +292,19 @@ class ClusterModel:
             raise ModelError(f"processors must be of a kind that was fitted ({', '.join(self.kinds)}), got {kind}")
         told = self.told(kind, use.processes, size, np.array([float(total)]))
         if math.isnan(told.seconds[0]):
-            raise ModelError(f"{kind}: {self._why(kind, use, total)}")
+            raise ModelError(f"{kind}: {self._why(kind, use, size, total)}")
         return told
 
-    def _why(self, kind: str, use: Use, total: int) -> str:
+    def _why(self, kind: str, use: Use, size: float, total: int) -> str:
         """Say why there is no model."""
         known = self.processes(kind)
         if use.processes not in known:
             return f"processes per processor must be among those fitted ({_listed(known)}), got {use.processes}"
         of = [each for each in self.kinds[kind] if each.processes == use.processes]
-        if any(each.holds_for(total) for each in of):
-            return "memory must be within what was fitted, got more"
+        if holding := [each for each in of if each.holds_for(total)]:
+            needed = self._memory(use.processes, size, np.array([float(total)]))
+            less = all(np.all(needed <= each.memory[0]) for each in holding)
+            return f"memory must be within what was fitted, got {'less' if less else 'more'}"
         ranks = sorted({each.ranks for each in of if each.ranks is not None})
         advice = (
             "" if total <= use.processes else ": measure at three or more numbers of processors, or compose a model"

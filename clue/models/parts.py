@@ -153,7 +153,8 @@ _UNUSABLE = 0.25
 def doubts(time: Time, size: float, ranks: float) -> list[str]:
     """Return a line for each uncertain part that matters there: it may take twice as long as predicted."""
     parts = list(spent("", time, {SIZE: [size], RANKS: [ranks]}))
-    whole = sum(part.seconds for part in parts)
+    # Parts of plain fits may be below 0, and cancel each other.
+    whole = sum(abs(part.seconds) for part in parts)
     return [
         f"{part.name.lstrip('/')} takes {part.seconds / whole:.0%} of the time, by models that may be off by more than "
         "a factor of 2: fit to more sizes and numbers of ranks, all within one node or all beyond"

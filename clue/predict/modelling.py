@@ -144,7 +144,10 @@ class _Question(ABC):
         """Yield the caveats of the forecast."""
         name = self.task.key[0].name
         if not math.isfinite(self.forecast.high):
-            text = "the model has as many terms as points, so its error is unknown: measure more sizes"
+            text = (
+                "the model has as many terms as points, or says less than 0 s for a kind of processor, so its error is "
+                "unknown: measure more sizes"
+            )
             yield Caveat(About.PROGRAM, name, text)
         if outside := self._outside():
             yield Caveat(

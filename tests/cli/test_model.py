@@ -196,6 +196,8 @@ def test_times_of_0_have_no_losses(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, err = run(capsys, line)
     assert "t.yaml: the best times are predicted to be 0 s, so it is unknown how much longer others take" in err
     assert "0.0 %" not in out
+    out = run(capsys, "model predict t.yaml --size 5 --use fast=1")[1]
+    assert "unknown: too few points, or below 0" in " ".join(out.split())
 
 
 def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -416,6 +418,8 @@ def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFi
     status, out, _ = run(capsys, line)
     assert status == 0
     assert "By replays" in out
+    twice = document(capsys, f"{line} --processes slow=2,1,2")
+    assert twice == document(capsys, f"{line} --processes slow=1,2")
     shutil.rmtree("lu-800-2.clue")
     built.build().save("lu-800-2.clue")
     assert "lu-800-2.clue: trace must have 2 ranks, as its name says, got 5" in run(capsys, line)[2]

@@ -80,6 +80,16 @@ def test_a_table_as_clue_validate_has_it(tmp_path: Path) -> None:
     assert load_runs(tmp_path / "runs.csv") == (Run(100.0, {"any": Use(2, 3)}, 1.5),)
 
 
+def test_parts_of_no_time_may_have_a_unit(tmp_path: Path) -> None:
+    """A part of 0 s is the same as a part of 0; a whole run takes time."""
+    (tmp_path / "runs.csv").write_text("size,measured,compute,communicate,region:lu\n100,1 min,60 s,0 s,0 ms\n")
+    parts = {"compute": 60.0, "communicate": 0.0, "region:lu": 0.0}
+    assert load_runs(tmp_path / "runs.csv") == (Run(100.0, {"any": Use(1)}, 60.0, parts),)
+    (tmp_path / "runs.csv").write_text("size,measured\n100,0 s\n")
+    with pytest.raises(ConfigError, match="measured must be a run time above 0, got '0 s'"):
+        load_runs(tmp_path / "runs.csv")
+
+
 def test_several_runs_in_a_cell_have_the_parts_of_their_row(tmp_path: Path) -> None:
     """Each run has the parts; regions are compared with the median, 2 s, as repeats count by it."""
     (tmp_path / "runs.csv").write_text("size,runs,compute,communicate,region:lu\n100,1.5 2 4,1.25,0.75,1\n")

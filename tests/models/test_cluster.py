@@ -203,6 +203,21 @@ def test_an_adjustment_takes_predictions_below_0_as_0() -> None:
         fit_cluster([*measured, short], Method(plain=True), adjusted="fast")
 
 
+def test_a_line_begins_at_predictions_of_0() -> None:
+    """A plain cubic through (n - 10)^3 + 1 s is -124, 1001 and 8001 s at n = 5, 20 and 30: 0, 1001 and 8001 s.
+
+    2, 2004 and 16004 s were measured, so the line is 2 s + 2 × what models say: 2 s at n = 5.
+    """
+    both = {"fast": Use(1), "slow": Use(1)}
+    measured = [Run(n, {kind: Use(2)}, (n - 10) ** 3 + 1.0) for kind in both for n in np.arange(10.0, 18.0).tolist()]
+    mixed = [Run(5.0, both, 2.0), Run(20.0, both, 2004.0), Run(30.0, both, 16004.0)]
+    model = fit_cluster([*measured, *mixed], Method(plain=True), adjusted="fast")
+    line = model.adjustments[1]
+    assert (line.factor, line.offset) == pytest.approx((2, 2), rel=1e-3)
+    for each in mixed:
+        assert model.predict(each.size, both).seconds == pytest.approx(each.seconds, rel=1e-3)
+
+
 def test_what_needs_more_memory_than_there_is_has_a_model_of_its_own() -> None:
     """Beyond 1 GB for 8 n^2 bytes, from n = 11181 on, runs take ten times as long and have their own model."""
     sizes = (2000.0, 4000.0, 8000.0, 11000.0, 12000.0, 14000.0, 16000.0, 20000.0)
@@ -215,6 +230,9 @@ def test_what_needs_more_memory_than_there_is_has_a_model_of_its_own() -> None:
     within = fit_cluster(measured[:4], footprint=footprint, memory={"slow": 1e9})
     with pytest.raises(ModelError, match="slow: memory must be within what was fitted, got more"):
         within.predict(13000.0, SLOW)
+    beyond = fit_cluster(measured[4:], footprint=footprint, memory={"slow": 1e9})
+    with pytest.raises(ModelError, match="slow: memory must be within what was fitted, got less"):
+        beyond.predict(10000.0, SLOW)
 
 
 def test_a_part_counts_as_much_as_it_takes_of_a_run() -> None:

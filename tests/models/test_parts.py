@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
-from clue.models.parts import Part, ProgramModel, Repeated, Runs
+from clue.models import Series, Staged, Term
+from clue.models.parts import Part, ProgramModel, Repeated, Runs, doubts
 from clue.report.model.program_document import program_model_document
 
 
@@ -71,3 +75,13 @@ def test_runs_that_never_enter_a_loop_do_not_tell_what_an_iteration_takes() -> N
     assert model.outside(200, 1) == () and len(model.outside(200, 11)) == 1
     assert max(map(abs, model.off)) < 1e-9
     assert program_model_document(model)["domain"] == {"n": [100, 300], "P": [1, 4]}
+
+
+def test_shares_of_parts_below_0() -> None:
+    """A part takes 5 s, of unknown error, and another -4 s: it is 5 of 9 s, not five times the whole second."""
+    parts = {
+        name: Staged((Term(),), (Term(),), np.array([[seconds]]), deviation=deviation)
+        for name, seconds, deviation in (("solve", 5.0, math.inf), ("wait", -4.0, 0.0))
+    }
+    (doubt,) = doubts(Series(parts), 100, 4)
+    assert doubt.startswith("solve takes 56% of the time")

@@ -163,7 +163,7 @@ def configuration_text(uses: Configuration) -> str:
 
 def _interval(forecast: Forecast) -> str:
     if not math.isfinite(forecast.high):
-        return "unknown: too few points"
+        return "unknown: too few points, or below 0"
     return f"{format_time(forecast.low)} to {format_time(forecast.high)}"
 
 
