@@ -92,10 +92,11 @@ class Document:
         """Return this document with another overlaid on it.
 
         Mappings merge key by key; anything else (text, numbers, lists) is replaced; a key given as ``null``
-        is removed. A curve by points replaces one by line, and vice versa; contention of one model, or on one
-        topology, replaces that of another; a part of the hardware library replaces the keys that it supplies.
-        One value for all regions is the value of other regions where a table of regions is overlaid on it.
-        Half a line, a latency or a bandwidth alone, is added to points: forms refuse a curve of both.
+        is removed. Below ``with`` of an option a null stays, as it removes the key of the machine. A curve by points
+        replaces one by line, and vice versa; contention of one model, or on one topology, replaces that of another; a
+        part of the hardware library replaces the keys that it supplies. One value for all regions is the value of other
+        regions where a table of regions is overlaid on it. Half a line, a latency or a bandwidth alone, is added to
+        points: forms refuse a curve of both.
 
         Args:
             overlay: The other document.
@@ -140,7 +141,7 @@ def _overlay(base: object, overlay: Document, path: Path, origins: dict[Path, Or
         merged.pop(key, None)
         _drop_origins((*path, key), origins)
     for key, item in overlay.value.items():
-        if item is None:
+        if item is None and not _is_of_with((*at, *path)):
             merged.pop(key, None)
             _drop_origins((*path, key), origins)
         elif key in merged:
@@ -155,18 +156,32 @@ def _mergeable(base: object, overlay: object, path: Path) -> bool:
     """Tell whether two values are mappings of the same form."""
     if not isinstance(base, dict) or not isinstance(overlay, dict):
         return False
-    if path[-1:] == ("contention",):
+    if _is_contention(path):
         return _words(base) == _words(overlay)
-    if path[-2:] == ("contention", "flows"):
+    if path[-1:] == ("flows",) and _is_contention(path[:-1]):
         return overlay.get("topology", base.get("topology")) == base.get("topology")
+    if "points" in overlay and overlay["points"] is None:
+        return True
     # As a replacement of points, a latency alone would silently make all sizes equally fast.
     half_line = ("latency" in overlay) != ("bandwidth" in overlay)
     return _has_points(base) == _has_points(overlay) or (_has_points(base) and half_line)
 
 
 def _has_points(table: dict[object, object]) -> bool:
-    """Tell whether a mapping is a curve by points, or removes them; criteria and workloads may have that name, too."""
-    return "points" in table and (table["points"] is None or isinstance(table["points"], list))
+    """Tell whether a mapping is a curve by points; criteria and workloads may have that name, too."""
+    return isinstance(table.get("points"), list)
+
+
+def _is_of_with(path: Path) -> bool:
+    """Tell whether a mapping of a comparison has keys that differ from those of an option's machine."""
+    return path[:1] == ("options",) and path[2:3] == ("with",)
+
+
+def _is_contention(path: Path) -> bool:
+    """Tell whether the value at a path is the contention of a network or a topology: users may give that name, too."""
+    return path[-1:] == ("contention",) and (
+        path[-2:-1] == ("network",) or path[-3:-2] in {("networks",), ("topologies",)}
+    )
 
 
 def _is_node_type(path: Path) -> bool:

@@ -72,8 +72,9 @@ class Faults:
             self._found.append((origin.file, line, column, origin.path + unwritten, text))
 
     def take(self, error: ConfigError) -> None:
-        """Add the faults of an error raised for another file."""
-        self._found.extend(("", 0, 0, (), text) for text in error.faults)
+        """Add the faults of an error raised for another file, which may be read several times, each once."""
+        known = {text for *_, text in self._found}
+        self._found.extend(("", 0, 0, (), text) for text in error.faults if text not in known)
 
     def extend(self, others: Faults) -> None:
         """Add faults that were collected separately."""

@@ -47,8 +47,8 @@ def option_machine(reading: Reading, name: object) -> Machine | None:
         return None
     machine, title = referred
     differing: dict[object, object] = option["with"] if isinstance(option.get("with"), dict) else {}
-    if option.get("nodes") is not None or "nodes" in differing:
-        # A price of the whole machine holds for the nodes in its file only; one under with, for this option.
+    if option.get("nodes") is not None or "nodes" in differing or _prices_nodes(differing):
+        # A price of the whole machine holds for the nodes and prices in its file only; one under with, for this option.
         machine = machine.without("price")
     if differing:
         changed = machine.overlaid(reading.document.at(*path, "with"))
@@ -59,6 +59,12 @@ def option_machine(reading: Reading, name: object) -> Machine | None:
         machine = _counted(machine, reading, (*path, "nodes"))
     written = machine
     return reading.made(path, (written.value, title), lambda: build_machine_apart(reading, written, title))
+
+
+def _prices_nodes(differing: dict[object, object]) -> bool:
+    """Tell whether keys that differ from those of a machine state the price of a node."""
+    types = children(differing.get("node_types"))
+    return any(isinstance(keys, dict) and keys.get("price") is not None for _, keys in types)
 
 
 def _check_changed_types(reading: Reading, path: Path, machine: Document, changed: Document) -> None:

@@ -97,7 +97,9 @@ def build_speeds(
             reading.fault((*path, region), rule, of_key=True)
         elif isinstance(form, RoutineForm):
             try:
-                found[region] = _measured_speed(form, reading.document.at(*path, region).file)
+                # The store alone may be written in a file that is overlaid on that of the machine.
+                origin, _ = reading.document.nearest((*path, region, "store"))
+                found[region] = _measured_speed(form, origin.file)
             except ClueError as error:
                 for fault in error.faults:
                     reading.fault((*path, region), fault)

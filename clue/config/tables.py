@@ -39,7 +39,8 @@ def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, s
     cells = [_cells(line, f"{path}:{number}:1") for number, line in lines]
     if not cells or not set(cells[0]) & set(columns):
         got = ", ".join(cells[0]) if cells else "an empty file"
-        raise ConfigError(f"{path}:1:1: first line must name columns among {', '.join(columns)}, got {got}")
+        first = lines[0][0] if lines else 1
+        raise ConfigError(f"{path}:{first}:1: first line must name columns among {', '.join(columns)}, got {got}")
     head, rows = cells[0], list[object]()
     if twice := [column for column, times in Counter(head).items() if column and times > 1]:
         raise ConfigError(f"{path}:{lines[0][0]}:1: columns must have distinct names, got {twice[0]} twice")

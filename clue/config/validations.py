@@ -97,8 +97,10 @@ def _validation(reading: Reading, name: str) -> ValidationConfig | None:
     builder = _Builder(reading, form)
     written = list(_cases(reading, form))
     if not written and not reading.faults:
-        rule = "must have measured times, cases or a table, got none"
-        reading.fault((), rule)
+        if form.table is None:
+            reading.fault((), "must have measured times, cases or a table, got none")
+        else:
+            reading.fault(("table",), f"must be a file with rows, got none in {format_value(form.table)}")
     cases = [case for each in written if (case := builder.case(*each)) is not None]
     return ValidationConfig(form.name or name, _together(cases))
 

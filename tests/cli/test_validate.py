@@ -264,6 +264,8 @@ def test_faults_of_times_and_machines_are_told_together(capsys: pytest.CaptureFi
             "runs.csv:1:1: first line must name columns among program, machine, ranks, size, measured, runs, spread,",
         ),
         ("a,b\n1,2\n", "runs.csv:1:1: first line must name columns among"),
+        ("# times\n\na,b\n1,2\n", "runs.csv:3:1: first line must name columns among"),
+        ("ranks,measured\n", 'bad.yaml:3:8: table must be a file with rows, got none in "runs.csv"'),
         ("ranks,measured\n2,soon\n", "runs.csv:2:3: measured must be a time with a unit"),
         ("ranks,measured\n2,\n", "runs.csv:2:3: measured must be given, got nothing"),
         ("ranks,measured\ntwo,1\n", 'runs.csv:2:1: ranks must be a whole number, got "two"'),

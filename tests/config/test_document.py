@@ -96,6 +96,33 @@ def test_a_criterion_called_points_is_no_curve() -> None:
     assert from_python({"weighted": {"makespan": 2}}).overlaid(from_python({"weighted": {"points": 1}})).value == both
 
 
+def test_null_removes_what_is_called_points() -> None:
+    """A criterion called points is removed, and the others merge; a line without points stays as it is."""
+    base = from_python({"weighted": {"points": 1, "makespan": 2}, "d": {"latency": "1 us"}})
+    over = from_python({"weighted": {"points": None, "ssp": 3}, "d": {"points": None}})
+    assert base.overlaid(over).value == {"weighted": {"makespan": 2, "ssp": 3}, "d": {"latency": "1 us"}}
+
+
+def test_a_workload_called_contention_is_no_model_of_contention() -> None:
+    """Its keys merge as those of any workload."""
+    base = from_python({"workloads": {"contention": {"ranks": 2, "weight": 3}}})
+    assert base.overlaid(from_python({"workloads": {"contention": {"ranks": 4}}})).value == {
+        "workloads": {"contention": {"ranks": 4, "weight": 3}}
+    }
+
+
+@pytest.mark.parametrize("parts", ["networks", "topologies"])
+def test_a_model_of_contention_on_offer_replaces_another(parts: str) -> None:
+    """Ports replace a table of factors, and figures of the same model merge."""
+    busy, factors = {"ports": {"busy": "1 us"}}, {"factor": {1: 1, 2: 2}}
+
+    def offered(contention: object) -> Document:
+        return from_python({"generate": {parts: {"a": {"contention": contention}}}})
+
+    assert offered(factors).overlaid(offered(busy)).value == offered(busy).value
+    assert offered(factors).overlaid(offered({"factor": {2: 3}})).value == offered({"factor": {1: 1, 2: 3}}).value
+
+
 def test_each_part_keeps_the_line_it_was_written_on() -> None:
     """After an overlay, each value still has the line and file that it came from."""
     base = parse_yaml("a:\n  x: 1\n  y: 2\n", "base.yaml")

@@ -145,6 +145,18 @@ def test_the_price_of_the_whole_is_not_that_of_other_nodes_under_with(
     assert (len(loaded.machine.nodes), loaded.price) == (3, price)
 
 
+@pytest.mark.parametrize(("price", "whole"), [("450 EUR", 900), ("null", 650)])
+def test_the_price_of_the_whole_is_not_that_of_nodes_with_another_price(
+    tmp_path: Path, price: str, whole: float
+) -> None:
+    """Two nodes at 450 EUR cost 900 EUR, whatever the machine costs; a price that is removed changes nothing."""
+    text = changed((folder(tmp_path) / "pair.yaml").read_text(), "memory: 1 GB", "memory: 1 GB, price: 350 EUR")
+    (tmp_path / "priced.yaml").write_text(f"{text}price: 650 EUR\n")
+    option = f"priced.yaml, with: {{node_types: {{host: {{price: {price}}}}}}}}}"
+    (loaded,) = scenario(tmp_path, changed(SCENARIO, "pair.yaml, price: 900 EUR}", option)).options
+    assert loaded.price == Money(whole, "EUR")
+
+
 def test_a_price_laid_over_the_machine_is_that_of_the_options_nodes(tmp_path: Path) -> None:
     """Three nodes of a machine for 700 EUR cost the 990 EUR that the option states under ``with``."""
     folder(tmp_path)
@@ -171,6 +183,18 @@ def test_the_full_size_is_laid_over_the_comparison(tmp_path: Path) -> None:
     (full,) = scenario(tmp_path, text, full=True).workloads
     assert (full.ranks, full.components[0].application.arguments) == ((8, 9), ("7",))
     assert full.components[0].application.script == tmp_path / "prog.py"
+
+
+@pytest.mark.parametrize("host", ["", "processors: 2", "memory: 2 GB"])
+def test_null_in_the_full_size_removes_a_key_of_the_machine(tmp_path: Path, host: str) -> None:
+    """Whatever the option changes already, memory is not checked at the full size; at the other it is as stated."""
+    differing = f"price: 900 EUR, with: {{node_types: {{host: {{{host}}}}}}}}}" if host else "price: 900 EUR}"
+    text = changed(SCENARIO, "price: 900 EUR}", differing)
+    text += "full: {options: {A: {with: {node_types: {host: {memory: null}}}}}}\n"
+    (usual,), (full,) = (scenario(tmp_path, text, full=each).options for each in (False, True))
+    assert usual.machine.nodes[0].memory == (2e9 if "memory" in host else 1e9)
+    assert full.machine.nodes[0].memory is None
+    assert usual.machine.nodes[0].processors == full.machine.nodes[0].processors == (2 if "processors" in host else 1)
 
 
 @pytest.mark.parametrize("full", ["7000 EUR", "{amount: 7000 EUR, from: A}"])
@@ -314,6 +338,15 @@ def test_a_broken_machine_file_is_blamed_itself(tmp_path: Path) -> None:
     """A machine file that is not YAML is reported with its own place."""
     folder(tmp_path)
     (tmp_path / "pair.yaml").write_text("a: [")
+    (fault,) = faults_of(load_config, tmp_path / "scenario.yaml")
+    assert fault.startswith(f"{tmp_path}/pair.yaml:")
+
+
+def test_a_broken_machine_file_of_several_options_is_reported_once(tmp_path: Path) -> None:
+    """Both options name the file, which has one fault."""
+    folder(tmp_path)
+    (tmp_path / "pair.yaml").write_text("a: [")
+    (tmp_path / "scenario.yaml").write_text(f"{SCENARIO}  B: {{machine: pair.yaml, price: 800 EUR}}\n")
     (fault,) = faults_of(load_config, tmp_path / "scenario.yaml")
     assert fault.startswith(f"{tmp_path}/pair.yaml:")
 

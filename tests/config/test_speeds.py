@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from clue.calibration.machine_file import node_lines
-from clue.config import load_machine
+from clue.config import load_config, load_machine
 from clue.errors import ConfigError
 from clue.forecasting.store import open_store
 from clue.machine import NodeType, SpeedCurve
+from clue.purchase.scenario import Scenario
 from tests.forecasting.hosts import PER_PRODUCT, SIZES, dgemm
 
 MACHINE = """\
@@ -102,3 +103,19 @@ def test_a_change_and_what_is_shown(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "500 Mflop/s in bursts of 1 Mflop to 2,000 Mflop/s in bursts of 1,000 Mflop" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+def test_a_store_is_relative_to_the_file_that_names_it(folder: Path) -> None:
+    """An option adds the store, which is beside the comparison, to the routine of a machine in another folder."""
+    (folder / "machines").mkdir()
+    routine = "{routine: dgemm, host: here, burst: 1 Mflop}"
+    (folder / "machines" / "host.yaml").write_text(MACHINE.replace("SPEED", routine))
+    (folder / "prog.py").write_text("")
+    (folder / "which.yaml").write_text(
+        "workloads: {w: {program: {script: prog.py}}}\n"
+        "options:\n"
+        "  A: {machine: machines/host.yaml, with: {node_types: {host: {speed: {product: {store: store.sqlite}}}}}}\n"
+    )
+    loaded = load_config(folder / "which.yaml")
+    assert isinstance(loaded, Scenario)
+    assert loaded.options[0].machine.nodes[0].speeds["product"] == pytest.approx(2 / PER_PRODUCT, rel=0.02)
