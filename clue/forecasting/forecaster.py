@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -93,7 +92,7 @@ class Forecaster:
     host: str = field(default_factory=platform.node)
     look: Callable[[str], Availability] = field(default_factory=lambda: availability.here)
     figures: Figures = field(init=False)
-    _answers: dict[tuple[object, ...], tuple[float, Forecast]] = field(default_factory=dict)
+    _answers: dict[tuple[object, ...], tuple[float, float, Forecast]] = field(default_factory=dict)
     _routines: dict[tuple[str, str], tuple[Measured, Segments]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -108,14 +107,15 @@ class Forecaster:
         """
         key = (routine, *sizes.items(), host)
         known = self._answers.get(key)
-        if known is not None and time.monotonic() < known[0]:
-            return known[1]
+        if known is not None and known[0] <= self.figures.clock() < known[1]:
+            return known[2]
         name = self.named(host)
         needed = self.need(routine, sizes, name)
         figure = self.available(name)
         answer = _combined(routine, name, needed, figure)
-        left = RETRY if figure.stale else HOST - max(0.0, self.figures.clock() - figure.measured)
-        self._answers[key] = (time.monotonic() + left, answer)
+        now = self.figures.clock()
+        left = RETRY if figure.stale else HOST - max(0.0, now - figure.measured)
+        self._answers[key] = (now, now + left, answer)
         return answer
 
     def need(self, routine: str, sizes: Mapping[str, int], host: str | None = None) -> tuple[Need, int, list[str]]:
@@ -144,7 +144,8 @@ class Forecaster:
             told = _understood(name, lambda: self.peer(name).ask("/availability"), _checked)
             return {**told["available"], "host": name}, float(told["age"])
 
-        figure = self.figures.get(_host(name), HOST, measure)
+        key = _host(name) + (f" {availability.conditions()}" if name == self.host else "")
+        figure = self.figures.get(key, HOST, measure)
         return Figure(Availability.of(figure.value), figure.measured, figure.stale)
 
     def route(self, source: str, target: str) -> tuple[Route, str]:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,28 @@ def test_answers_hold_until_figures_are_to_be_measured_anew(tmp_path: Path) -> N
         assert forecaster.time("dgemm", dict(CUBE)) is first
         forecaster.time("dgemm", {**CUBE, "m": 600})
         assert looks == ["here"]
+
+
+def test_answers_hold_by_the_clock(tmp_path: Path) -> None:
+    """A computer that was suspended for an hour after an answer looks at its load again, as after a set clock."""
+    clock, shares = Clock(), iter((1.0, 0.5, 0.25))
+    with forecasting(tmp_path, look=lambda host: idle(host, next(shares))) as forecaster:
+        forecaster.figures.clock = clock
+        for wait, share in ((0, 1.0), (29, 1.0), (3600, 0.5), (-7200, 0.25)):
+            clock.now += wait
+            assert forecaster.time("dgemm", CUBE).available.cpu == share
+
+
+def test_a_process_of_another_priority_looks_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At nice 19 a process gets 1 % of a core; the next one, at nice 0, gets 80 %, and not the figure of the first."""
+
+    def priority(*_: int, nice: int) -> int:
+        return nice
+
+    for nice, cpu in ((19, 0.01), (0, 0.8)):
+        monkeypatch.setattr("os.getpriority", partial(priority, nice=nice))
+        with forecasting(tmp_path, look=partial(idle, cpu=cpu)) as forecaster:
+            assert forecaster.available().value.cpu == cpu
 
 
 def test_what_was_measured_here_since_counts(tmp_path: Path) -> None:
@@ -174,6 +197,25 @@ def test_a_stale_figure_says_its_age() -> None:
     assert found == Figure(
         7, clock.now - 90, "h: host must answer within 2 s, got no answer: the figure used is 90 s old"
     )
+
+
+def test_a_newer_figure_of_another_process_counts(tmp_path: Path) -> None:
+    """Known here from 100 s ago, stored by another process 60 s later: the latter counts where a host keeps silent."""
+
+    def fail() -> tuple[object, float]:
+        raise ForecastError("h: host must answer")
+
+    with open_store(tmp_path / "s", make=True) as one, open_store(tmp_path / "s") as other:
+        clock = Clock()
+        figures = Figures(one, clock)
+        figures.put("x", 1)
+        clock.now += 60
+        Figures(other, clock).put("x", 2)
+        clock.now += 40
+        found = figures.get("x", 30.0, fail)
+        assert found == Figure(2, 1060.0, "h: host must answer: the figure used is 40 s old")
+        figures.put_if_newer("x", 3, 70.0)
+        assert figures.all("x") == {"x": Figure(2, 1060.0)}
 
 
 def test_too_little_memory_is_a_refusal(tmp_path: Path) -> None:
@@ -302,16 +344,10 @@ def test_a_host_that_has_gone_is_answered_by_its_last_figures(two: tuple[Forecas
     server.shutdown()
     server.server_close()
     clock.now += 40
-    (warning,) = Forecaster.time(_forgetful(forecaster), "dgemm", CUBE, name).warnings
+    (warning,) = forecaster.time("dgemm", CUBE, name).warnings
     assert warning.startswith(f"{name}: host must answer, got: ") and warning.endswith("the figure used is 40 s old")
     with pytest.raises(ForecastError, match=r"127\.0\.0\.1:9: host must answer, got: "):
         forecaster.available("127.0.0.1:9")
-
-
-def _forgetful(forecaster: Forecaster) -> Forecaster:
-    """Return the forecaster without its stored answers."""
-    forecaster._answers.clear()
-    return forecaster
 
 
 def test_a_host_that_keeps_silent_is_given_up_at_its_deadline(tmp_path: Path) -> None:
