@@ -17,7 +17,7 @@ import pytest
 import clue
 from clue.errors import ForecastError, UsageError
 from clue.forecasting import Forecaster, open_store
-from clue.forecasting.asking import Address, Peer
+from clue.forecasting.asking import PORT, Address, Peer
 from clue.forecasting.figures import RETRY, Figure, Figures
 from clue.forecasting.routes import Route
 from clue.forecasting.sequence import Data, Plan, Step
@@ -273,6 +273,14 @@ def test_another_version_of_the_library_is_told(tmp_path: Path, monkeypatch: pyt
         )
 
 
+def test_another_processor_of_the_same_host_is_told(tmp_path: Path) -> None:
+    """If a host of this name was measured with another processor, a warning says so."""
+    with forecasting(tmp_path, processor="another one") as forecaster:
+        assert forecaster.time("dgemm", CUBE).warnings == (
+            f"dgemm: was measured on {dgemm().processor}, here is another one: clue forecast benchmark dgemm",
+        )
+
+
 @pytest.fixture(autouse=True)
 def same_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Set the installed version of scipy to that of the measurements."""
@@ -413,6 +421,25 @@ def test_a_path_over_links_that_others_have_measured(two: tuple[Forecaster, Serv
     assert forecaster.route("here", "far")[1].startswith("here to far: links used are up to 200")
     with pytest.raises(ForecastError, match="here to farther: links must lead from one to the other, got none"):
         forecaster.route("here", "farther")
+
+
+def test_a_peer_by_its_usual_port_is_the_same_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link that a server measures to far:8457 is that to far."""
+    monkeypatch.setattr(Peer, "probe", lambda _: (1.0, 100.0))
+    with forecasting(tmp_path) as forecaster:
+        forecaster.measure_link(f"far:{PORT}")
+        assert list(forecaster.links()) == [("far", "here")]
+
+
+def test_a_port_of_another_host_is_no_host_here(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """Another host reaches a host by its localhost:9, as through ssh, and this one another by its own: no path."""
+    forecaster, server, _ = two
+    name = f"127.0.0.1:{server.port}"
+    server.forecaster.figures.put("link localhost:9 there", {"latency": 2.0, "bandwidth": 50.0})
+    forecaster.figures.put("link far localhost:9", {"latency": 1.0, "bandwidth": 100.0})
+    forecaster.patience = 0.5
+    with pytest.raises(ForecastError, match=f"{name} to far: links must lead from one to the other, got none"):
+        forecaster.route(name, "far")
 
 
 def test_a_peer_that_keeps_silent_hides_no_known_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
