@@ -219,7 +219,7 @@ def _on_node(machine: Machine, name: str, forecaster: Forecaster, warnings: dict
 
     def take(routine: str, /, **sizes: int) -> float:
         need, _, said = forecaster.need(routine, sizes)
-        warnings.update(dict.fromkeys(said[:1]))
+        warnings.update(dict.fromkeys(said))
         return need.seconds * (node.factor(routine) or 1.0)
 
     return take

@@ -136,6 +136,7 @@ def measure(
         ForecastError: If the routine fails.
     """
     begin, survey = time.monotonic(), Survey(bench.routine, list(known))
+    survey.review()  # otherwise the cut of known points would be lost if the measurement ends early
 
     def add(sizes: tuple[int, ...], said: float | None) -> None:
         done = len(survey.points) - len(known)
@@ -166,7 +167,7 @@ def measure(
         if fits(point.sizes):
             report(f"measuring {bench.routine.name} again", i, _PASSES * len(survey.points))
             survey.points[i % len(survey.points)] = min(point, bench.point(point.sizes, _EACH), key=lambda p: p.seconds)
-    survey.review()
+    survey.review()  # otherwise the cut of known points would be lost if the measurement ends early
     yield survey
 
 

@@ -68,6 +68,12 @@ def share(runnable: float, processors: int) -> float:
     return min(1.0, processors / (runnable + 1))
 
 
+def conditions() -> str:
+    """Return what the availability depends on besides the load: the nice value and the cores of this process."""
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    return f"nice {os.getpriority(os.PRIO_PROCESS, 0)} cores {','.join(map(str, cores))}"
+
+
 def here(host: str | None = None) -> Availability:
     """Return the availability of this computer; takes 0.2 s.
 

@@ -61,7 +61,7 @@ class Figures:
         known = self._known.get(name)
         if known is not None and self._is_fresh(known, deadline):
             return known
-        known = known or self._kept(name)
+        known = self._latest(name)
         if known is not None and self._is_fresh(known, deadline):
             self._known[name] = known
             return known
@@ -97,19 +97,26 @@ class Figures:
 
     def put_if_newer(self, name: str, value: object, age: float) -> None:
         """Keep a figure with its age in seconds, unless a newer one is known."""
-        known = self._known.get(name) or self._kept(name)
+        known = self._latest(name)
         if known is None or not self.clock() - max(0.0, age) < known.measured <= self.clock():
             self.put(name, value, age)
 
     def all(self, prefix: str) -> dict[str, Figure]:
-        """Return figures whose names begin with a prefix, of any age."""
-        kept = {name: Figure(value, measured) for name, (value, measured) in self.store.noted(prefix).items()}
-        # A copy, as another thread may add a figure meanwhile.
-        return kept | {name: figure for name, figure in self._known.copy().items() if name.startswith(prefix)}
+        """Return figures whose names begin with a prefix, of any age; the store may have newer ones of other processes.
 
-    def _kept(self, name: str) -> Figure | None:
-        found = self.store.noted(name).get(name)
-        return None if found is None else Figure(*found)
+        Figures dated in the future come last, as the clock has gone back since.
+        """
+        found = {name: Figure(value, measured) for name, (value, measured) in self.store.noted(prefix).items()}
+        now = self.clock()
+        # A copy, as another thread may add a figure meanwhile.
+        for name, figure in self._known.copy().items():
+            if name.startswith(prefix):
+                both = figure, found.get(name, figure)
+                found[name] = max(both, key=lambda each: (each.measured <= now, each.measured))
+        return found
+
+    def _latest(self, name: str) -> Figure | None:
+        return self.all(name).get(name)
 
     def _is_fresh(self, figure: Figure, deadline: float) -> bool:
         return 0 <= self.clock() - figure.measured < deadline

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -21,6 +20,7 @@ from clue.forecasting.routines import specification
 from clue.forecasting.segments import Need, Segments
 from clue.forecasting.sequence import Plan, Timeline, forecast_sequence
 from clue.forecasting.store import Measured, Store
+from clue.trace.computer import processor_name
 from clue.units import format_size, format_time
 
 #: Names of this computer.
@@ -85,6 +85,7 @@ class Forecaster:
         host: Name of this computer.
         figures: Figures of hosts and links.
         look: Measures the availability of this computer.
+        processor: Model name of its processor.
     """
 
     store: Store
@@ -92,8 +93,9 @@ class Forecaster:
     patience: float = 2.0
     host: str = field(default_factory=platform.node)
     look: Callable[[str], Availability] = field(default_factory=lambda: availability.here)
+    processor: str = field(default_factory=processor_name)
     figures: Figures = field(init=False)
-    _answers: dict[tuple[object, ...], tuple[float, Forecast]] = field(default_factory=dict)
+    _answers: dict[tuple[object, ...], tuple[float, float, Forecast]] = field(default_factory=dict)
     _routines: dict[tuple[str, str], tuple[Measured, Segments]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -108,14 +110,15 @@ class Forecaster:
         """
         key = (routine, *sizes.items(), host)
         known = self._answers.get(key)
-        if known is not None and time.monotonic() < known[0]:
-            return known[1]
+        if known is not None and known[0] <= self.figures.clock() < known[1]:
+            return known[2]
         name = self.named(host)
         needed = self.need(routine, sizes, name)
         figure = self.available(name)
         answer = _combined(routine, name, needed, figure)
-        left = RETRY if figure.stale else HOST - max(0.0, self.figures.clock() - figure.measured)
-        self._answers[key] = (time.monotonic() + left, answer)
+        now = self.figures.clock()
+        left = RETRY if figure.stale else HOST - max(0.0, now - figure.measured)
+        self._answers[key] = (now, now + left, answer)
         return answer
 
     def need(self, routine: str, sizes: Mapping[str, int], host: str | None = None) -> tuple[Need, int, list[str]]:
@@ -128,7 +131,7 @@ class Forecaster:
         measured, segments = self.routine(routine, self.named(host))
         given = measured.routine.sizes(sizes)
         need = segments.need(given)
-        return need, measured.memory.of(sizes), [*_outside(measured, segments, given), *_changed(measured, self.host)]
+        return need, measured.memory.of(sizes), [*_outside(measured, segments, given), *self._changed(measured)]
 
     def available(self, host: str | None = None) -> Figure:
         """Return the :class:`Availability` of a host, no older than 30 s if possible.
@@ -144,7 +147,8 @@ class Forecaster:
             told = _understood(name, lambda: self.peer(name).ask("/availability"), _checked)
             return {**told["available"], "host": name}, float(told["age"])
 
-        figure = self.figures.get(_host(name), HOST, measure)
+        key = _host(name) + (f" {availability.conditions()}" if name == self.host else "")
+        figure = self.figures.get(key, HOST, measure)
         return Figure(Availability.of(figure.value), figure.measured, figure.stale)
 
     def route(self, source: str, target: str) -> tuple[Route, str]:
@@ -278,12 +282,29 @@ class Forecaster:
         Raises:
             ForecastError: If the host does not answer and never did.
         """
+        name = self.named(host)
 
         def measure() -> tuple[Any, float]:
-            latency, bandwidth = self.peer(host).probe()
+            latency, bandwidth = self.peer(name).probe()
             return {"latency": latency, "bandwidth": bandwidth}, 0.0
 
-        return self.figures.get(_name(self.host, host), NETWORK, measure)
+        return self.figures.get(_name(self.host, name), NETWORK, measure)
+
+    def _changed(self, measured: Measured) -> list[str]:
+        """Return caveats if this computer's processor or library differs from the measured one."""
+        if measured.host != self.host:
+            return []
+        name, of = measured.routine.name, measured.routine.library
+        now = shipped.scipy_version() if name in shipped.TERMS else None
+        found = []
+        if measured.processor != self.processor:
+            found.append((measured.processor, self.processor, "on"))
+        if now is not None and not of.startswith(f"scipy {now},"):
+            found.append((of, f"scipy {now}", "with"))
+        return [
+            f"{name}: was measured {how} {then}, here is {here}: clue forecast benchmark {name}"
+            for then, here, how in found
+        ]
 
     def _fetch(self, name: str, host: str) -> None:
         """Fetch another host's measurement into the store, unless it was asked less than 120 s ago.
@@ -324,11 +345,17 @@ class Forecaster:
         return sorted(silent)
 
     def _told_links(self, host: str) -> list[tuple[str, str]]:
-        """Add the links that a host reports; returns their ends."""
+        """Add the links that a host reports; returns their ends.
+
+        A port of its own by which it reaches another host, as through ssh, is no name of that host here.
+        """
         told = _understood(host, lambda: self.peer(host).ask("/links"), _checked_links)
         found = []
         for link in told["links"]:
-            one, other = (host if each == told["host"] else each for each in link["between"])
+            ends = [told["host"] if each in _HERE else str(Address.parse(each)) for each in link["between"]]
+            if any(each != told["host"] and Address.parse(each).name in _HERE for each in ends):
+                continue
+            one, other = (host if each == told["host"] else each for each in ends)
             figure = {key: link[key] for key in ("latency", "bandwidth")}
             self.figures.put_if_newer(_name(one, other), figure, link["age"])
             found.append((one, other))
@@ -396,16 +423,3 @@ def _outside(measured: Measured, segments: Segments, sizes: tuple[int, ...]) -> 
                 f"{measured.routine.name}: {name} = {size} lies outside what was measured, {low:.0f} to {high:.0f}"
             )
     return found
-
-
-def _changed(measured: Measured, here: str) -> list[str]:
-    """Return a caveat if the installed library differs from the measured one."""
-    if measured.host != here or measured.routine.name not in shipped.TERMS:
-        return []
-    now = shipped.scipy_version()
-    if now is None or measured.routine.library.startswith(f"scipy {now},"):
-        return []
-    name = measured.routine.name
-    return [
-        f"{name}: was measured with {measured.routine.library}, here is scipy {now}: clue forecast benchmark {name}"
-    ]

@@ -83,6 +83,9 @@ class Pdgemm:
     The broadcast's inverse bandwidth is ⌈log2 q⌉ / p τ, as equation 4 has it; section 4.3.2 sets the ceiling around the
     quotient, by which a broadcast over more rows would take as long.
 
+    The equations count whole blocks and divide rows and columns evenly. So times are too long if a block is larger than
+    k, and too short if the grid has more rows or columns than there are blocks.
+
     Attributes:
         m: Rows of A and C.
         n: Columns of B and C.

@@ -297,3 +297,14 @@ def test_a_host_that_never_answered_leaves_the_others(capsys: pytest.CaptureFixt
     captured = capsys.readouterr()
     assert [each["host"] for each in json.loads(captured.out)["hosts"]] == [platform.node()]
     assert captured.err.startswith("clue: warning: 127.0.0.1:9: host must answer, got: ")
+
+
+def test_grids_tell_of_another_library_beside_sizes_outside(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A grid whose parts lie outside what was measured here, with another scipy, has a warning of both."""
+    monkeypatch.setattr("clue.forecasting.shipped.scipy_version", lambda: "9")
+    found = asked("best pdgemm --m 4096 --n 512 --k 512 --machine two-hosts --processes 1", capsys)
+    outside, changed = found["warnings"]
+    assert outside == "dgemm: m = 4096 lies outside what was measured, 64 to 1024"
+    assert changed == "dgemm: was measured with scipy 0, blas 0, here is scipy 9: clue forecast benchmark dgemm"

@@ -13,6 +13,7 @@ from clue.forecasting.measuring import Point
 from clue.forecasting.memory import Memory
 from clue.forecasting.routines import Routine
 from clue.forecasting.store import Measured, open_store
+from clue.trace.computer import processor_name
 
 #: Seconds of a multiplication and an addition.
 PER_PRODUCT = 1e-9
@@ -23,7 +24,7 @@ def dgemm(host: str = "here", per_product: float = PER_PRODUCT, library: str = "
     """Return a measured routine that takes m n k ns (by default) and needs 8 (m k + k n + m n) bytes."""
     points = tuple(Point((m, n, k), per_product * m * n * k, 3) for m in SIZES[::2] for n in SIZES[::2] for k in SIZES)
     memory = Memory({("m", "k"): Fraction(8), ("k", "n"): Fraction(8), ("m", "n"): Fraction(8)})
-    return Measured(Routine("dgemm", ("m", "n", "k"), library), host, "a processor", memory, points, None, 0.01, 1e9)
+    return Measured(Routine("dgemm", ("m", "n", "k"), library), host, processor_name(), memory, points, None, 0.01, 1e9)
 
 
 def idle(host: str, cpu: float = 1.0, memory: int = 10**9) -> Availability:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 import clue
 from clue.errors import ForecastError, UsageError
 from clue.forecasting import Forecaster, open_store
-from clue.forecasting.asking import Address, Peer
+from clue.forecasting.asking import PORT, Address, Peer
 from clue.forecasting.figures import RETRY, Figure, Figures
 from clue.forecasting.routes import Route
 from clue.forecasting.sequence import Data, Plan, Step
@@ -65,6 +66,28 @@ def test_answers_hold_until_figures_are_to_be_measured_anew(tmp_path: Path) -> N
         assert forecaster.time("dgemm", dict(CUBE)) is first
         forecaster.time("dgemm", {**CUBE, "m": 600})
         assert looks == ["here"]
+
+
+def test_answers_hold_by_the_clock(tmp_path: Path) -> None:
+    """A computer that was suspended for an hour after an answer looks at its load again, as after a set clock."""
+    clock, shares = Clock(), iter((1.0, 0.5, 0.25))
+    with forecasting(tmp_path, look=lambda host: idle(host, next(shares))) as forecaster:
+        forecaster.figures.clock = clock
+        for wait, share in ((0, 1.0), (29, 1.0), (3600, 0.5), (-7200, 0.25)):
+            clock.now += wait
+            assert forecaster.time("dgemm", CUBE).available.cpu == share
+
+
+def test_a_process_of_another_priority_looks_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At nice 19 a process gets 1 % of a core; the next one, at nice 0, gets 80 %, and not the figure of the first."""
+
+    def priority(*_: int, nice: int) -> int:
+        return nice
+
+    for nice, cpu in ((19, 0.01), (0, 0.8)):
+        monkeypatch.setattr("os.getpriority", partial(priority, nice=nice))
+        with forecasting(tmp_path, look=partial(idle, cpu=cpu)) as forecaster:
+            assert forecaster.available().value.cpu == cpu
 
 
 def test_what_was_measured_here_since_counts(tmp_path: Path) -> None:
@@ -176,6 +199,25 @@ def test_a_stale_figure_says_its_age() -> None:
     )
 
 
+def test_a_newer_figure_of_another_process_counts(tmp_path: Path) -> None:
+    """Known here from 100 s ago, stored by another process 60 s later: the latter counts where a host keeps silent."""
+
+    def fail() -> tuple[object, float]:
+        raise ForecastError("h: host must answer")
+
+    with open_store(tmp_path / "s", make=True) as one, open_store(tmp_path / "s") as other:
+        clock = Clock()
+        figures = Figures(one, clock)
+        figures.put("x", 1)
+        clock.now += 60
+        Figures(other, clock).put("x", 2)
+        clock.now += 40
+        found = figures.get("x", 30.0, fail)
+        assert found == Figure(2, 1060.0, "h: host must answer: the figure used is 40 s old")
+        figures.put_if_newer("x", 3, 70.0)
+        assert figures.all("x") == {"x": Figure(2, 1060.0)}
+
+
 def test_too_little_memory_is_a_refusal(tmp_path: Path) -> None:
     """A routine that does not fit in memory is refused with the need and the free memory."""
     small = forecasting(tmp_path, look=lambda host: idle(host, 1.0, 1_000_000))
@@ -228,6 +270,14 @@ def test_another_version_of_the_library_is_told(tmp_path: Path, monkeypatch: pyt
     with forecasting(tmp_path) as forecaster:
         assert forecaster.time("dgemm", CUBE).warnings == (
             "dgemm: was measured with scipy 0, blas 0, here is scipy 9.9: clue forecast benchmark dgemm",
+        )
+
+
+def test_another_processor_of_the_same_host_is_told(tmp_path: Path) -> None:
+    """If a host of this name was measured with another processor, a warning says so."""
+    with forecasting(tmp_path, processor="another one") as forecaster:
+        assert forecaster.time("dgemm", CUBE).warnings == (
+            f"dgemm: was measured on {dgemm().processor}, here is another one: clue forecast benchmark dgemm",
         )
 
 
@@ -302,16 +352,10 @@ def test_a_host_that_has_gone_is_answered_by_its_last_figures(two: tuple[Forecas
     server.shutdown()
     server.server_close()
     clock.now += 40
-    (warning,) = Forecaster.time(_forgetful(forecaster), "dgemm", CUBE, name).warnings
+    (warning,) = forecaster.time("dgemm", CUBE, name).warnings
     assert warning.startswith(f"{name}: host must answer, got: ") and warning.endswith("the figure used is 40 s old")
     with pytest.raises(ForecastError, match=r"127\.0\.0\.1:9: host must answer, got: "):
         forecaster.available("127.0.0.1:9")
-
-
-def _forgetful(forecaster: Forecaster) -> Forecaster:
-    """Return the forecaster without its stored answers."""
-    forecaster._answers.clear()
-    return forecaster
 
 
 def test_a_host_that_keeps_silent_is_given_up_at_its_deadline(tmp_path: Path) -> None:
@@ -377,6 +421,25 @@ def test_a_path_over_links_that_others_have_measured(two: tuple[Forecaster, Serv
     assert forecaster.route("here", "far")[1].startswith("here to far: links used are up to 200")
     with pytest.raises(ForecastError, match="here to farther: links must lead from one to the other, got none"):
         forecaster.route("here", "farther")
+
+
+def test_a_peer_by_its_usual_port_is_the_same_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link that a server measures to far:8457 is that to far."""
+    monkeypatch.setattr(Peer, "probe", lambda _: (1.0, 100.0))
+    with forecasting(tmp_path) as forecaster:
+        forecaster.measure_link(f"far:{PORT}")
+        assert list(forecaster.links()) == [("far", "here")]
+
+
+def test_a_port_of_another_host_is_no_host_here(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """Another host reaches a host by its localhost:9, as through ssh, and this one another by its own: no path."""
+    forecaster, server, _ = two
+    name = f"127.0.0.1:{server.port}"
+    server.forecaster.figures.put("link localhost:9 there", {"latency": 2.0, "bandwidth": 50.0})
+    forecaster.figures.put("link far localhost:9", {"latency": 1.0, "bandwidth": 100.0})
+    forecaster.patience = 0.5
+    with pytest.raises(ForecastError, match=f"{name} to far: links must lead from one to the other, got none"):
+        forecaster.route(name, "far")
 
 
 def test_a_peer_that_keeps_silent_hides_no_known_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,6 +260,19 @@ def test_where_times_leap_a_range_is_cut() -> None:
     assert fitted(("n",), terms, points, None).error > 5 * found.error
 
 
+def test_what_is_known_keeps_its_cut_from_the_first_new_point_on() -> None:
+    """Known times of 1 ns per step up to 200 and 5 ns above stay cut there, also if the measurement ends early."""
+
+    def point(sizes: tuple[int, ...], _seconds: float = 0.0) -> Point:
+        return Point(sizes, sizes[0] ** 2 * (1e-9 if sizes[0] <= 200 else 5e-9))
+
+    quick = SimpleNamespace(routine=Routine("f", ("n",), ""), point=point)
+    known = [point((n,)) for n in range(20, 420, 10)]
+    survey = next(measure(quick, [(5, 400)], Goal(), known=known))  # type: ignore[arg-type]
+    assert len(survey.points) == 41
+    assert survey.cut is not None and 190 <= survey.cut.at < 210
+
+
 def test_smooth_times_are_not_cut() -> None:
     """Smooth times are fitted by one polynomial without a cut."""
     points = [Point((n,), 1e-9 * n**2 + 1e-6) for n in range(20, 420, 10)]
@@ -311,3 +324,22 @@ def test_what_was_measured_earlier_counts_on(tmp_path: Path) -> None:
         (tmp_path / "own.py").write_text("def f(n): return n\n")
         assert len(benchmark("own:f", store, {"n": (10, 100)}, Goal(points=4)).measured.points) == 4
         assert len(store.routines()) == 2
+
+
+@pytest.mark.usefixtures("own")
+def test_points_of_another_process_are_kept(tmp_path: Path) -> None:
+    """A routine is measured from 500 to 700 while it is measured from 10 to 100: the store has the points of both."""
+    (tmp_path / "own.py").write_text("def f(n): return sum(range(n))\n")
+    begun = list[tuple[str, int, int]]()
+
+    def meanwhile(what: str, done: int = 0, total: int = 0) -> None:
+        begun.append((what, done, total))
+        if len(begun) == 1:
+            with open_store(tmp_path / "s.sqlite") as other:
+                benchmark("own:f", other, {"n": (500, 700)}, Goal(points=3))
+
+    with open_store(tmp_path / "s.sqlite", make=True) as store:
+        found = benchmark("own:f", store, {"n": (10, 100)}, Goal(points=3), meanwhile)
+        kept = store.find(platform.node(), "own:f")
+    assert found.domain["n"] == (10, 700)
+    assert kept is not None and sorted(point.sizes[0] for point in kept.points) == [10, 32, 100, 500, 592, 700]
