@@ -97,8 +97,8 @@ class _Measured:
         found: list[Part | Repeated] = []
         for node in nodes:
             if node.children and node.kind is not Kind.LOOP:
-                beside = self._others(node) if node.kind is Kind.PARALLEL else others
-                found += self.parts(node.children, around, beside)
+                own = self._others(node) if node.kind is Kind.PARALLEL else 0
+                found += self.parts(node.children, around, own or others)
             elif part := self._repeated(node, around, others) if node.children else self._part(node, around, others):
                 self.nodes[node] = part
                 found.append(part)

@@ -163,8 +163,8 @@ def _opened(size: int, ranks: int, paths: Sequence[Path]) -> Recording:
 
 
 def has_sites(trace: Trace) -> bool:
-    """Tell whether a trace contains the call sites of its ops."""
-    return len(trace.head.sites) > 1 or not len(trace.ops)
+    """Tell whether a trace contains the call sites of its ops, or has no calls."""
+    return len(trace.head.sites) > 1 or bool(trace.ops.are(Op.COMPUTE).all())
 
 
 def _remarks(family: Family) -> Iterator[str]:

@@ -201,7 +201,7 @@ class _Reading:
             for site, calls in zip(*(each.tolist() for each in np.unique(sites, return_counts=True)), strict=True):
                 self.calls.setdefault(site, {})[number, rank] = calls
             for site, is_entry in zip(sites.tolist(), walk.entering(sites.tolist()), strict=True):
-                if is_entry:
+                if is_entry and site:  # the graph has the unknown site outside of all loops
                     of = self.entries.setdefault(site, {})
                     of[number, rank] = of.get((number, rank), 0) + 1
             coordinates, astray = walk.coordinates(sites.tolist())

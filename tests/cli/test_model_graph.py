@@ -103,7 +103,7 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     """The status is 2, and the message says what must be given."""
     old = TraceBuilder(1, "old.py")
-    old[0].compute(1.0)
+    old[0].collective(Op.BARRIER)
     old.build().save(folder / "old.clue")
     assert main(["model", "graph", str(folder / argv[0]), *argv[1:]]) == 2
     assert message in capsys.readouterr().err

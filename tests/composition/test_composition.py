@@ -20,7 +20,7 @@ from clue.models import Among, Loop, fit_in_turn
 from clue.models.parts import doubts, misfit
 from clue.structure import Graph, Kind, examples_of
 from clue.trace import Op, Trace, TraceBuilder
-from clue.trace.sites import Frame, Site
+from clue.trace.sites import UNKNOWN, Frame, Site
 from tests.extrapolation.families import STEPS, ring
 from tests.kernel.random_cases import random_machine, random_placement, random_trace
 from tests.properties import examples
@@ -172,6 +172,26 @@ def test_models_are_over_workers_if_every_recording_has_some(ranks: tuple[int, .
     assert model.time(300, 2) > 0
 
 
+def unlike(n: int, ranks: int) -> Trace:
+    """Return a program: n² / workers units are computed twice, at a site for odd and one for even workers."""
+    trace = TraceBuilder(ranks, "deal.py")
+    trace[0].at(site(1))
+    trace[0].send(-1, 0)
+    for rank in range(1, ranks):
+        trace[rank].at(site(13 if rank % 2 else 14, 12))
+        for _ in range(2):
+            trace[rank].compute((2e-6 if rank % 2 else 1e-6) * n**2 / (ranks - 1))
+            trace[rank].send(-1, 0)
+    return trace.build()
+
+
+def test_branches_of_workers_are_modelled_over_workers() -> None:
+    """The branches are side by side in the workers' loop; at size 1000, 16 workers take twice 2 us · 1000² / 16."""
+    where = network(Curve.line(0.0), Curve.line(0.0))
+    model = composed([(n, p, unlike(n, p)) for n in (100, 200, 300) for p in (2, 3, 4, 5)], where, fitted=fit_in_turn)
+    assert model.time(1000, 17) == pytest.approx(0.25, rel=1e-3)
+
+
 def test_plausible_models_meet_what_follows_their_terms() -> None:
     """For a ring that computes n²/P three times, plausible models are within 2 % at four times the size and ranks.
 
@@ -275,3 +295,17 @@ def test_bursts_before_loops_that_do_not_matter_stay_where_they_are() -> None:
         apart, found = with_first_bursts(graph, examples, times)
         assert apart is graph and found[0].computation.tolist() == times[0].computation.tolist()
     assert recorded(examples[0], len(sites)).first.sum() == pytest.approx(1.001)
+
+
+def test_first_bursts_at_the_unknown_site_stay_where_they_are() -> None:
+    """The unknown site is in no loop of the graph: 1 s and twice 1 ms before its calls are 1.002 s of the program."""
+    trace = TraceBuilder(1, "part.py")
+    trace[0].at(site(1))
+    trace[0].send(-1, 0)
+    trace[0].at(UNKNOWN)
+    for seconds in (1.0, 1e-3, 1e-3):
+        trace[0].compute(seconds)
+        trace[0].send(-1, 0)
+    sites, examples = examples_of([(1, 1, trace.build())])
+    graph, (times,) = with_first_bursts(Graph.of(sites, examples), examples, [recorded(examples[0], len(sites))])
+    assert sum(times.of(node) for _, node in graph.root.walk() if not node.children) == pytest.approx(1.002)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.errors import ClueError, TraceError, UsageError
-from clue.extrapolation import Family, Pattern, Recording
+from clue.extrapolation import Family, Pattern, Recording, extrapolate
 from clue.extrapolation.arguments import CommandLine, common, filled
 from clue.extrapolation.recordings import save_recordings
 from clue.trace import Flag, Op, Trace, TraceBuilder
@@ -290,3 +290,16 @@ def test_damaged_traces_are_told_as_such(tmp_path: Path) -> None:
     with pytest.raises(TraceError):
         Family.open(pattern)
     assert isinstance(Trace.open(tmp_path / "ring-8-4.clue"), Trace)
+
+
+def test_a_program_without_calls_needs_no_sites(tmp_path: Path) -> None:
+    """Each rank computes n² / P units of 1 us alone: 400² / 8 are 0.02 s."""
+    pattern = str(tmp_path / "alone-{size}-{ranks}.clue")
+    for size, ranks in ((n, p) for n in (100, 200, 300) for p in (1, 2, 4, 6)):
+        trace = TraceBuilder(ranks, "alone.py")
+        for rank in trace:
+            rank.compute(1e-6 * size**2 / ranks)
+        trace.build().save(Pattern(pattern).path(size, ranks))
+    made = extrapolate(pattern, size=400, ranks=8).trace
+    assert made.ops.op.tolist() == [Op.COMPUTE] * 8
+    assert made.bursts.tolist() == pytest.approx([20_000_000] * 8, rel=0.05)
