@@ -216,14 +216,14 @@ _CONSTRUCTORS: Tables = {
             for name in ("Create_cart", "Create_graph", "Create_dist_graph", "Create_dist_graph_adjacent")
         },
         "Create_group": k.group_constructor("Create_group"),
-        "Create_from_group": k.other,
+        "Create_from_group": k.constructor_of_groups("Create_from_group", 2),
         "Create_intercomm": k.bridge,
         "Spawn": (k.prepare_spawn(multiple=False), k.spawn(5)),
         "Spawn_multiple": (k.prepare_spawn(multiple=True), k.spawn(5)),
         "Accept Connect": k.other,
     },
     "Cartcomm": {"Sub": k.constructor("Sub")},
-    "Intercomm": {"Create_from_groups": k.other, "Merge": k.merge},
+    "Intercomm": {"Create_from_groups": k.constructor_of_groups("Create_from_groups", 5), "Merge": k.merge},
 }
 
 _PACKING: Tables = {

@@ -81,7 +81,7 @@ class Communicators(dict[int, RecordedComm]):
 
     def __missing__(self, handle: int) -> RecordedComm:
         """Examine a communicator whose construction was not recorded: SELF, or one made by a library in C."""
-        return self._adopt(self._mpi.Comm.fromhandle(handle))
+        return self.adopt(self._mpi.Comm.fromhandle(handle))
 
     def made_of(self, parent: RecordedComm, comm: Any, name: str, *, same: bool = False) -> RecordedComm | None:
         """Register the result of a collective constructor on ``parent``, null or not.
@@ -124,6 +124,22 @@ class Communicators(dict[int, RecordedComm]):
         """Register an intercommunicator with another world."""
         return self._add(comm, name, key, group, remote)
 
+    def adopt(self, comm: Any, name: str = "unknown", tag: object = "") -> RecordedComm:
+        """Register a communicator that was made of groups, or whose construction was not recorded.
+
+        The makers of a communicator of groups share its ``tag``.
+        """
+        if not comm:
+            return RecordedComm(0, "null", None, 0, [], None)
+        if comm == self._mpi.COMM_SELF:
+            return self._add(comm, "SELF", derive_key("self", self.me), [self.me], None)
+        group = self._identify(comm.Get_group(), [self.world])
+        remote = self._identify(comm.Get_remote_group(), [self.world]) if comm.Is_inter() else None
+        if group is None or (remote is None and comm.Is_inter()):
+            return self._add(comm, name, None, [], [] if comm.Is_inter() else None)
+        shared = (name, tag, *sorted([tuple(group), tuple(remote or ())]))
+        return self._add(comm, name, derive_key(shared, self._serial(shared)), group, remote)
+
     def forget(self, handle: int) -> None:
         """Drop a freed communicator, whose handle may be used again; WORLD and SELF cannot be freed."""
         if handle not in self._lasting:
@@ -162,18 +178,6 @@ class Communicators(dict[int, RecordedComm]):
         if known.remote is not None:
             groups.append((comm.Get_remote_group(), known.remote))
         return groups
-
-    def _adopt(self, comm: Any) -> RecordedComm:
-        if not comm:
-            return RecordedComm(0, "null", None, 0, [], None)
-        if comm == self._mpi.COMM_SELF:
-            return self._add(comm, "SELF", derive_key("self", self.me), [self.me], None)
-        group = self._identify(comm.Get_group(), [self.world])
-        remote = self._identify(comm.Get_remote_group(), [self.world]) if comm.Is_inter() else None
-        if group is None or (remote is None and comm.Is_inter()):
-            return self._add(comm, "unknown", None, [], [] if comm.Is_inter() else None)
-        shared = ("unknown", *sorted([tuple(group), tuple(remote or ())]))
-        return self._add(comm, "unknown", derive_key(shared, self._serial(shared)), group, remote)
 
     def _serial(self, shared: tuple[object, ...]) -> int:
         serial = self._serials.get(shared, 0)

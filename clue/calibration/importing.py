@@ -364,12 +364,14 @@ def _agree(size: float, rate: float, seconds: float) -> bool:
 
 # --- CSV ---
 
-_COLUMN = re.compile(r"^\s*([A-Za-z_ ]+?)\s*[(\[]\s*([^)\]]+?)\s*[)\]]\s*$")
-_TIMES: Mapping[str, Callable[[float], _Figure]] = {
+_COLUMN = re.compile(r"^\s*([A-Za-z_ ]+?)\s*(?:[(\[]\s*([^)\]]+?)\s*[)\]]\s*)?$")
+_CSV_FIGURES: Mapping[str, Callable[[float], _Figure]] = {
     **dict.fromkeys(("latency", "one_way", "half_round_trip", "one way", "half round trip"), _latency),
     **dict.fromkeys(("blocked", "sender_blocked", "send"), _blocked),
     **dict.fromkeys(("gap", "time_per_message"), _gap),
+    "bandwidth": _bandwidth,
 }
+_CSV_RULE = "columns must be one_way, blocked, gap or bandwidth with a unit, such as one_way (us) or bandwidth (MB/s)"
 _BENCHMARKS: Mapping[str, _Figure] = {"osu_latency": _latency(1e-6), "osu_bw": _bandwidth(_MEGA, _WINDOW)}
 _VALUES = ("median", "value", "mean", "average", "avg")
 
@@ -404,10 +406,9 @@ def _chosen(where: Mapping[str, str]) -> str:
 
 
 def _wide_rows(rows: Sequence[Mapping[str, str]], columns: Sequence[str], name: str) -> Iterator[SizeRow]:
-    figures = {column: figure for column in columns if (figure := _csv_figure(column)) is not None}
+    figures = {column: figure for column in columns if (figure := _csv_figure(column, name)) is not None}
     if not figures:
-        known = "one_way, blocked, gap or bandwidth with a unit, such as one_way (us) or bandwidth (MB/s)"
-        raise UsageError(f"{name}: columns must be {known}, got {', '.join(columns)}")
+        raise UsageError(f"{name}: {_CSV_RULE}, got {', '.join(columns)}")
     for row in rows:
         size = _size(row, name)
         for column, figure in figures.items():
@@ -415,18 +416,25 @@ def _wide_rows(rows: Sequence[Mapping[str, str]], columns: Sequence[str], name: 
                 yield figure(size, _cell(row, column, name))
 
 
-def _csv_figure(column: str) -> _Figure | None:
-    """Return the conversion of a column, by its name and unit: ``one_way (us)``, ``bandwidth [MB/s]``."""
+def _csv_figure(column: str, name: str) -> _Figure | None:
+    """Return the conversion of a column, by its name and unit: ``one_way (us)``, ``bandwidth [MB/s]``.
+
+    Raises:
+        UsageError: If its name is known, but not its unit: its figures must not be missing without a word.
+    """
     match = _COLUMN.match(column)
-    if match is None:
+    what = match[1].lower() if match else ""
+    if match is None or what not in _CSV_FIGURES:
         return None
-    what, unit = match[1].lower(), match[2]
+    is_time = what != "bandwidth"
     try:
-        if what == "bandwidth":
-            return _bandwidth(parse_quantity(f"1 {unit}", Quantity.BANDWIDTH))
-        return _TIMES[what](parse_quantity(f"1 {unit}", Quantity.TIME)) if what in _TIMES else None
+        unit = parse_quantity(f"1 {match[2] or ''}", Quantity.TIME if is_time else Quantity.BANDWIDTH)
     except ValueError:
-        return None
+        unit = 0.0
+    # The units of long times are words for something else here: latency (min) is the least one.
+    if not unit or (is_time and unit > 1):
+        raise UsageError(f"{name}: {_CSV_RULE}, got {column}")
+    return _CSV_FIGURES[what](unit)
 
 
 def _long_rows(

@@ -87,6 +87,21 @@ def test_alltoallv_lists_the_sizes_to_each_rank(buffers: Trace) -> None:
     assert named(buffers, 0, "Alltoallw")[0].extras == (16, 16, 16)
 
 
+def test_elements_of_2_gib_fit_no_row(recorded: Recorded) -> None:
+    """The size of an element beyond 2^31 - 1 B is not known; the call is recorded like any other."""
+    trace = recorded(
+        """
+        largest = MPI.BYTE.Create_contiguous(2**31 - 1).Commit()
+        larger = MPI.BYTE.Create_contiguous(2**30).Create_contiguous(2).Commit()
+        for kind in (largest, larger):
+            comm.Bcast([eight, 0, kind])
+        """,
+        1,
+    )
+    found = named(trace, 0, "Bcast")
+    assert [(row.op, row.tag, row.nbytes) for row in found] == [(Op.BCAST, 2**31 - 1, 0), (Op.BCAST, 0, 0)]
+
+
 @pytest.fixture(scope="module")
 def others(recorded: Recorded) -> Trace:
     """Return the trace of a program with nonblocking, persistent and neighbourhood collectives, on three ranks."""

@@ -122,6 +122,25 @@ def test_both_sides_of_an_intercommunicator(made: Trace) -> None:
     assert received[0].peer == 0
 
 
+def test_communicators_of_groups_are_told_apart_by_their_tags(recorded: Recorded) -> None:
+    """Each is known when it is made: ranks may use two of the same members in different orders."""
+    trace = recorded(
+        """
+        members = comm.Get_group()
+        made = [(MPI.Intracomm.Create_from_group(members, name), tag) for name, tag in (("one", 1), ("two", 2))]
+        rooms = [array("d", bytes(64)) for _ in made]
+        requests = []
+        for (each, tag), own in zip(made[:: 1 if rank else -1], rooms):
+            requests += [each.Irecv(own, other, tag), each.Isend(eight, other, tag)]
+        MPI.Request.Waitall(requests)
+        """
+    )
+    assert _sent(trace, 0, 1) == _sent(trace, 1, 1)
+    assert _sent(trace, 0, 2) == _sent(trace, 1, 2)
+    assert _sent(trace, 0, 1).context != _sent(trace, 0, 2).context
+    assert (_sent(trace, 0, 1).name, _sent(trace, 0, 1).group) == ("Create_from_group", (0, 1))
+
+
 def test_constructors_are_ops_of_their_parent(made: Trace) -> None:
     """A constructor collective on its parent is a COMM op; Create_group, Create_intercomm and Merge are only named."""
     assert [row.op for row in named(made, 1, "Split")] == [Op.COMM] * 3

@@ -54,6 +54,17 @@ def group_constructor(name: str) -> Describe:
     return describe
 
 
+def constructor_of_groups(name: str, tag_place: int) -> Describe:
+    """Describe a constructor that the members of groups call without a communicator: timed, not modelled."""
+    tag_of = argument(tag_place, "stringtag", "org.mpi4py")
+
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+        recorder.other()
+        recorder.comms.adopt(result, name, tag_of(args, kwargs))
+
+    return describe
+
+
 def merge(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
     """Describe Merge: a collective over both sides of an intercommunicator, timed, not modelled."""
     recorder.other()
