@@ -130,6 +130,14 @@ def test_a_ranking_shows_order_splits_reasons_and_warnings() -> None:
     assert "|8 s|large|" in Reader(by_makespan()._repr_html_()).text
 
 
+def test_a_program_that_is_replayed_as_a_whole_has_no_interval() -> None:
+    """Only the estimate from a part has an interval; the whole replay's would have a width of 0."""
+    whole = Steady(result(), 7, (), 4.0, 4.0, "no loop has enough iterations")
+    part = values("x")["sampled"]
+    assert "80 % interval|3.9 s to 4.2 s" in Reader(part._repr_html_()).text
+    assert "80 % interval" not in Reader(whole._repr_html_()).text
+
+
 def test_scores_of_a_ranking_are_as_in_the_terminal() -> None:
     """A total cost of 123,456 ATS has all its digits, 83.04 points have one decimal, and 90 s are a time."""
     placed = ranking().entries[3]
