@@ -373,6 +373,18 @@ def format_number(number: float) -> str:
     return f"{number:,.0f}" if abs(number) < _MOST_DIGITS else f"{number:.4g}"
 
 
+def format_figure(figure: float, digits: int = 4) -> str:
+    """Format a figure with a number of digits, and with all those before the point: ``"3.97"``, ``"12,345"``."""
+    return f"{figure:,.{digits}g}" if abs(figure) < 10.0**digits - 0.5 else format_number(figure)
+
+
+def format_measure(figure: float, unit: str) -> str:
+    """Format a figure in its unit: a time in the unit that suits it; points with a decimal, and without their name."""
+    if unit == "s":
+        return format_time(figure)
+    return f"{figure:.1f}" if unit == "points" else f"{format_figure(figure)} {unit}"
+
+
 def format_amount(amount: float) -> str:
     """Format an amount of money: ``"12,345"``, ``"32.34"``, ``"0.00123"``."""
     size = abs(amount)

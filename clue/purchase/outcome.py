@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from clue.display import frame_of, html, short_repr
+from clue.display import MOST_ROWS, frame_of, html, short_repr
 from clue.predict.prediction import Prediction
 from clue.purchase.costs import Sheet, Source
 from clue.purchase.questions.answers import Answers
 from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.scenario import Criterion
 from clue.uncertainty import ModelError, Sampling, Spread
-from clue.units import Money, count_of, format_time
+from clue.units import Money, count_of, format_measure, format_time
 
 if TYPE_CHECKING:
     import pandas
@@ -309,8 +310,16 @@ class Ranking:
         criterion = self.criterion.value.replace("_", " ")
         better = "higher" if self.higher_is_better else "lower"
         facts = (("ranked by", f"{criterion} ({better} is better)"), ("budget", budget))
-        reasons = (f"{each.option}: {each.reason}" for each in self.in_order if each.reason)
-        return html(self.scenario, facts, columns, list(self._cells()), (*reasons, *self.warnings))
+        return html(self.scenario, facts, columns, list(self._cells()), (*self._reasons(), *self.warnings))
+
+    def _reasons(self) -> Iterator[str]:
+        """Yield why options have no position, of many the first; those that come later are only counted."""
+        others = [each for each in self.in_order if each.reason and each.bound is None]
+        yield from (f"{each.option}: {each.reason}" for each in others[:MOST_ROWS])
+        if len(others) > MOST_ROWS:
+            yield f"and {len(others) - MOST_ROWS:,} more"
+        later = Counter(each.reason for each in self.entries if each.reason and each.bound is not None)
+        yield from (f"{count_of(count, 'option')}: {reason}" for reason, count in later.items())
 
     def _cells(self) -> Iterator[tuple[object, ...]]:
         for entry in self.in_order:
@@ -323,6 +332,4 @@ class Ranking:
                 option = ("",) * len(option)
 
     def _score(self, score: float | None) -> str:
-        if score is None:
-            return ""
-        return format_time(score) if self.unit == "s" else f"{score:,.4g} {self.unit}"
+        return "" if score is None else format_measure(score, self.unit)

@@ -75,7 +75,7 @@ class Steady:
     def _repr_html_(self) -> str:
         facts = (
             ("makespan", format_time(self.result.makespan)),
-            ("80 % interval", f"{format_time(self.low)} to {format_time(self.high)}"),
+            ("80 % interval", "" if self.why else f"{format_time(self.low)} to {format_time(self.high)}"),
             ("simulated", f"{self.result.ops:,} of {count_of(self.of, 'op')}"),
         )
         rows = [(each.name, f"{each.iterations:,}", f"{each.simulated:,}") for each in self.loops]

@@ -13,13 +13,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clue.calibration.importing import read_benchmark
-from clue.calibration.link import fit_link
+from clue.calibration.link import FittedLink, fit_link
 from clue.calibration.machine_file import time_text
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
-from clue.calibration.network import calibrate_link, machine_file
+from clue.calibration.network import Calibration, calibrate_link, machine_file
 from clue.calibration.residuals import (
     WINDOW,
     Residual,
+    Residuals,
     pair,
     ping_pong,
     residuals,
@@ -32,8 +33,10 @@ from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Progress
+from clue.report.calibration.text import network_text
 from clue.units import format_size
 from tests.properties import examples
+from tests.report.cases import rendered
 
 SIZES = (0, *(1 << k for k in range(25)))
 STUDY = Path(__file__).parents[1] / "config" / "osu_extract.csv"
@@ -370,6 +373,17 @@ def test_the_90th_percentile_is_what_90_percent_do_not_exceed() -> None:
     """Of errors of 1 to 10 %, nine are at most 9 %; the median is 5.5 %."""
     parts = [Residual(size, 1.0, 1.0 + size / 100) for size in range(1, 11)]
     assert summary(parts) == pytest.approx((0.055, 0.09, 0.1))
+
+
+def test_sizes_of_which_only_the_time_in_a_stream_is_known_have_a_row() -> None:
+    """Round trips were measured of 8 B and streams of 64 KiB: each has a row of the table, with what is known of it."""
+    link = Link(Curve.line(1e-6), Curve.line(1e-5))
+    rows = (SizeRow(8, one_way=Estimate.alone(10e-6)), SizeRow(1 << 16, gap=Estimate.alone(70e-6)))
+    compared = Residuals((Residual(8, 10e-6, 11e-6),), (Residual(1 << 16, 70e-6, 77e-6),))
+    found = Calibration(Measurement(rows), FittedLink(link, ()), pair(link), compared)
+    lines = [" ".join(line.split()) for line in rendered(network_text(found, None), 160).splitlines()]
+    assert "8 B 10 us – 11 us +10.0% – – –" in lines
+    assert "65.54 KB – – – – 70 us 77 us +10.0%" in lines
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)

@@ -125,9 +125,35 @@ def test_a_ranking_shows_order_splits_reasons_and_warnings() -> None:
     """Options are in order, with one row per workload; those without a position have the reason."""
     text = Reader(ranking()._repr_html_()).text
     assert text.index("Cheap|") < text.index("Fine|") < text.index("Small: large: a rank needs 900 MB|")
-    assert "1|Cheap|295,000 ATS|195 points|small|3 × 6|8 s|" in text
+    assert "1|Cheap|295,000 ATS|195.0|small|3 × 6|8 s|" in text
     assert "Gold: costs more than the budget|Cheap: curve from published values|" in text
     assert "|8 s|large|" in Reader(by_makespan()._repr_html_()).text
+
+
+def test_a_program_that_is_replayed_as_a_whole_has_no_interval() -> None:
+    """Only the estimate from a part has an interval; the whole replay's would have a width of 0."""
+    whole = Steady(result(), 7, (), 4.0, 4.0, "no loop has enough iterations")
+    part = values("x")["sampled"]
+    assert "80 % interval|3.9 s to 4.2 s" in Reader(part._repr_html_()).text
+    assert "80 % interval" not in Reader(whole._repr_html_()).text
+
+
+def test_scores_of_a_ranking_are_as_in_the_terminal() -> None:
+    """A total cost of 123,456 ATS has all its digits, 83.04 points have one decimal, and 90 s are a time."""
+    placed = ranking().entries[3]
+    for unit, score, shown in (("ATS", 123_456.0, "123,456 ATS"), ("points", 83.04, "83.0"), ("s", 90.0, "90 s")):
+        of = replace(ranking(), unit=unit, entries=(replace(placed, score=score),))
+        assert f"1|Cheap|295,000 ATS|{shown}|small|" in Reader(of._repr_html_()).text
+
+
+def test_a_ranking_counts_options_that_come_later_and_names_a_few_others() -> None:
+    """Of 30 options that cannot run, 20 are named; 5,000 that are not among the first share a line."""
+    _, _, small, cheap = ranking().entries
+    unable = (replace(small, option=f"unable {i}") for i in range(30))
+    later = (replace(small, option=f"later {i}", reason="not among the first 1", bound=7.0) for i in range(5000))
+    text = Reader(replace(ranking(), entries=(cheap, *later, *unable))._repr_html_()).text
+    assert "unable 19: large: a rank needs 900 MB|and 10 more|5,000 options: not among the first 1|" in text
+    assert "unable 20" not in text and "later 0" not in text
 
 
 def test_a_result_shows_the_first_ranks_and_how_many_there_are() -> None:

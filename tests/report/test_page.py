@@ -390,6 +390,21 @@ def test_the_front_beyond_the_first_options_is_drawn_and_listed(criteria: tuple[
     assert (shown.section("front") is None) == (len(criteria) == 2) and shown.section("front-figures") is not None
 
 
+def test_points_of_the_front_tell_amounts_with_all_their_digits() -> None:
+    """A total cost of 123,456 ATS is told as such, not as 1.235e+05."""
+    figures = {"Cheap": 123_456.0, "Fine": 234_567.0}
+    entries = tuple(
+        replace(each, figures={Criterion.TOTAL_COST: figures[each.option], Criterion.WAITING: 60.0})
+        for each in ranking().entries
+        if each.position
+    )
+    units = {Criterion.TOTAL_COST: "ATS", Criterion.WAITING: "s"}
+    asked = replace(ranking(), entries=entries, pareto=("Cheap",), units=units)
+    chart = content_of(asked, scenario(), "clue", "clue 0.1").section("front")
+    assert isinstance(chart, Picture)
+    assert "Cheap: total cost (ATS) 123,456, waiting (s) 60" in [shape.told for shape in chart.shapes]
+
+
 @pytest.mark.parametrize("sharing", Sharing)
 def test_traffic_of_other_jobs_is_no_limit_where_jobs_share_the_network(sharing: Sharing) -> None:
     """If jobs run beside others, the page does not say that traffic of other jobs is left out."""

@@ -163,6 +163,13 @@ def test_what_reserved_nodes_can_do_is_said_where_it_is_less() -> None:
     assert [each[6:] for each in rows(section(both, "break-even"))] == [("–",), ("40.0%",)]
 
 
+def test_csv_says_that_a_break_even_is_out_of_reach() -> None:
+    """The own option would have to be busy for 26.3 %: where it can be for 20 % at most, the rented one is cheaper."""
+    for capacity, said in ((0.9, "Fine is cheaper below"), (0.2, "Fine is cheaper below, which is always")):
+        (row,) = answer_rows(asked(break_even=(replace(CROSSING, capacity=capacity),)))[1]
+        assert row["what"] == said
+
+
 def test_waiting_over_load_is_in_a_table() -> None:
     """The figures of the lines are in a table: 60 s, 1 h and 10 h at loads of 0.1, 0.5 and 0.9."""
     assert rows(section(with_queues(), "queue-by-load")) == [

@@ -15,6 +15,7 @@ from clue.units import (
     Quantity,
     count_of,
     format_exact,
+    format_figure,
     format_number,
     format_power,
     format_range,
@@ -304,6 +305,7 @@ def test_numbers_that_were_typed_keep_all_digits() -> None:
         (str(Money(1e-9, "EUR")), "1e-09 EUR"),
         (format_number(123_456_789), "123,456,789"),
         (format_number(1e40), "1e+40"),
+        (format_figure(1e40), "1e+40"),
         (format_size(999_970), "1 MB"),
         (format_size(999), "999 B"),
         (format_power(999.97), "1 kW"),
@@ -315,6 +317,18 @@ def test_numbers_that_were_typed_keep_all_digits() -> None:
 def test_huge_and_tiny_figures_have_an_exponent(text: str, shown: str) -> None:
     """Figures with very many digits are printed with an exponent."""
     assert text == shown
+
+
+@pytest.mark.parametrize(
+    ("figure", "digits", "text"),
+    [
+        *((3.966, 4, "3.966"), (0.000123, 4, "0.000123"), (1234.4, 4, "1,234"), (-12_345.0, 4, "-12,345")),
+        *((9999.4, 4, "9,999"), (9999.6, 4, "10,000"), (123_456.4, 6, "123,456"), (1_234_567.0, 6, "1,234,567")),
+    ],
+)
+def test_figures_have_all_digits_before_the_point(figure: float, digits: int, text: str) -> None:
+    """Figures have a number of digits, and never an exponent in place of digits before the point."""
+    assert format_figure(figure, digits) == text
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,13 @@ def test_verdict_counts_both_signs() -> None:
     )
 
 
+def test_exact_predictions_are_neither_too_long_nor_too_short() -> None:
+    """Predictions of 1 s for a run of 1 s, and of 1.2 s and 0.8 s, are exact, too long and too short."""
+    cases = (compared(1.0, 1.0), compared(1.2, 1.0), compared(0.8, 1.0))
+    said = next(verdict(validation(compared=cases, error=0.4 / 3)))
+    assert said == "The mean absolute error of 3 cases is 13%: 1 predicted too long, 1 too short, 1 exactly."
+
+
 @pytest.mark.parametrize(("times", "unit"), [(1e3, "ms"), (1e6, "us")])
 def test_verdict_asks_for_the_unit_of_times_a_thousand_times_too_long(times: float, unit: str) -> None:
     """If all measured times are about 1000 or a million times too long, the verdict asks for their unit."""

@@ -114,10 +114,14 @@ def _rows(ranking: Ranking) -> Iterator[Document]:
             "question": "break-even utilisation",
             "option": pair.own,
             "beside": pair.cloud,
-            "what": f"{pair.cheaper_below} is cheaper below"
-            if pair.utilisation is not None
-            else f"{pair.cheaper_below} is always cheaper",
+            "what": _cheaper(pair),
             "figure": pair.utilisation,
             "unit": "share of the service life",
             "reserved nodes suffice up to": pair.covered if pair.is_limited else None,
         }
+
+
+def _cheaper(pair: BreakEven) -> str:
+    if pair.utilisation is None:
+        return f"{pair.cheaper_below} is always cheaper"
+    return f"{pair.cheaper_below} is cheaper below{'' if pair.is_within_reach else ', which is always'}"

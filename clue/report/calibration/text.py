@@ -73,20 +73,21 @@ def _residuals(calibration: Calibration) -> RenderableType:
     )
     shown = table(*columns, numbers=columns)
     rows = {row.size: row for row in calibration.measurement.rows}
+    halves = {each.size: each for each in calibration.residuals.one_way}
     gaps = {each.size: each for each in calibration.residuals.gap}
-    for each in calibration.residuals.one_way:
-        known = rows[each.size].one_way
+    for size in sorted({*halves, *gaps}):
+        known = rows[size].one_way if size in halves else None
         spread = f"{known.spread:.1%}" if known is not None and known.repetitions else NONE
-        gap = gaps.get(each.size)
-        cells = (format_time(each.measured), spread, *_pair(each))
-        add_row(
-            shown, format_size(each.size), *cells, *((format_time(gap.measured), *_pair(gap)) if gap else (NONE,) * 3)
-        )
+        half, *further = _cells(halves.get(size))
+        add_row(shown, format_size(size), half, spread, *further, *_cells(gaps.get(size)))
     return shown
 
 
-def _pair(each: Residual) -> tuple[str, str]:
-    return format_time(each.fitted), format_share(each.error, 1, "+")
+def _cells(each: Residual | None) -> tuple[str, ...]:
+    """Return the measured and the simulated time, and the error."""
+    if each is None:
+        return (NONE,) * 3
+    return format_time(each.measured), format_time(each.fitted), format_share(each.error, 1, "+")
 
 
 def _quality(calibration: Calibration) -> Iterator[str]:

@@ -11,7 +11,7 @@ from clue.report.machine.links import named_links
 from clue.report.parts.text import sockets_words
 from clue.report.shared.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.shared.warnings import warnings_text
-from clue.units import count_of, format_size, format_time
+from clue.units import count_of, format_figure, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -65,9 +65,11 @@ def _factor(node: NodeType) -> str:
 
 def _speed(speed: float | SpeedCurve) -> str:
     if not isinstance(speed, SpeedCurve):
-        return f"{speed / 1e6:,.4g} Mflop/s"
+        return f"{format_figure(speed / 1e6)} Mflop/s"
     ends = (speed.points[0], speed.points[-1])
-    return " to ".join(f"{rate / 1e6:,.4g} Mflop/s in bursts of {flops / 1e6:,.4g} Mflop" for flops, rate in ends)
+    return " to ".join(
+        f"{format_figure(rate / 1e6)} Mflop/s in bursts of {format_figure(flops / 1e6)} Mflop" for flops, rate in ends
+    )
 
 
 #: Delays that most node types do not have, and their units in words.

@@ -27,7 +27,7 @@ from clue.report.shared.printable import printable
 from clue.report.shared.scale import time_scale
 from clue.report.shared.table import NONE
 from clue.result import Result
-from clue.units import Money, format_exact, format_number, format_share, format_time
+from clue.units import Money, format_exact, format_figure, format_number, format_share, format_time
 
 if TYPE_CHECKING:
     from clue.explain import RankingExplanation
@@ -258,7 +258,7 @@ def _clouds(ranking: Ranking, scenario: Scenario, placed: Sequence[Entry]) -> It
             Cell(each.option),
             _money(each.price),
             Cell("yes" if each.option in on_front else "no"),
-            *(Cell(f"{figure:,.6g}", figure) for figure in each.figures.values()),
+            *(Cell(format_figure(figure, 6), figure) for figure in each.figures.values()),
         )
         for each in known
     ]
@@ -271,7 +271,7 @@ def _front(ranking: Ranking, known: Sequence[Entry], on_front: Sequence[str]) ->
     across, upwards = (_criterion(each, ranking) for each in (x, y))
     points = [
         Point(each.option, each.figures[x], each.figures[y],
-              f"{each.option}: {across} {each.figures[x]:,.4g}, {upwards} {each.figures[y]:,.4g}",
+              f"{each.option}: {across} {format_figure(each.figures[x])}, {upwards} {format_figure(each.figures[y])}",
               each.option in on_front)
         for each in known
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from clue.report.page.parts import Cell, Section
 from clue.report.ranking.text import ITEMS, costs_title
 from clue.report.shared import style
 from clue.report.shared.table import NONE
-from clue.units import format_amount, format_power, format_share
+from clue.units import format_amount, format_figure, format_power, format_share
 
 #: Colours of items, from Paul Tol's muted scheme for the colour-blind; the same for an item on every page.
 _COLOURS = dict(zip(ITEMS, ("#332288", "#DDCC77", "#88CCEE", "#44AA99", "#117733", "#CC6677", "#882255", "#AA4499",
@@ -117,7 +117,7 @@ def _table(ranking: Ranking, known: Known, items: Sequence[str]) -> Section:
 
 
 def _figure(figure: float | None, unit: float = 1.0) -> Cell:
-    return Cell(NONE) if figure is None else Cell(f"{figure / unit:,.4g}", figure)
+    return Cell(NONE) if figure is None else Cell(format_figure(figure / unit), figure)
 
 
 def _energy(known: Known) -> Section:

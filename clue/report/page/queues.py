@@ -10,11 +10,11 @@ from clue.purchase.queue.replications import QueueOutcome
 from clue.report.page import parts
 from clue.report.page.charts import Chart, Line, Point, Row, Series, bars, lines
 from clue.report.page.parts import Cell, Section
-from clue.report.queue.text import HOUR, figures_of, format_rate, how_queued
+from clue.report.queue.text import HOUR, figures_of, how_queued
 from clue.report.shared import style
 from clue.report.shared.scale import time_scale
 from clue.report.shared.table import NONE
-from clue.units import count_of, format_number, format_share, format_time
+from clue.units import count_of, format_figure, format_number, format_share, format_time
 
 #: Largest numbers of options with bars, and with lines, in a chart.
 MOST_BARS, MOST_LINES = 20, len(style.SERIES)
@@ -130,7 +130,7 @@ def _table(ranking: Ranking, known: Known) -> Section:
             Cell(each.option),
             Cell(f"{queue.load:.3g}", queue.load),
             *(Cell(text, figure) for text, figure in figures_of(queue)),
-            Cell(format_rate(queue.most * HOUR), queue.most),
+            Cell(format_figure(queue.most * HOUR), queue.most),
         )
         for each, queue in known
     ]
@@ -148,7 +148,9 @@ def _classes(known: Known) -> Section:
         for name, by_ranks in zip(queue.classes, queue.takes, strict=True):
             of = queue.by_class.get(name)
             waiting = Cell(NONE) if of is None or math.isnan(of.waiting) else Cell(format_time(of.waiting), of.waiting)
-            slowdown = Cell(NONE) if of is None or math.isnan(of.slowdown) else Cell(f"{of.slowdown:,.4g}", of.slowdown)
+            slowdown = (
+                Cell(NONE) if of is None or math.isnan(of.slowdown) else Cell(format_figure(of.slowdown), of.slowdown)
+            )
             rows += [
                 (
                     Cell(each.option),

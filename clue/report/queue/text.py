@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clue.report.shared.table import NONE, add_row, table
-from clue.units import format_number, format_share, format_time
+from clue.units import format_figure, format_number, format_share, format_time
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from clue.purchase.queue.replications import QueueOutcome
 
 HOUR = 3600.0
-#: Numbers of jobs of at least this are written with all digits before the point.
-_MANY = 1e3
 
 
 def queue_table(ranking: Ranking) -> Table | None:
@@ -27,13 +25,8 @@ def queue_table(ranking: Ranking) -> Table | None:
     shown = table("option", *columns, numbers=columns, title="Queue")
     for option, queue in queues:
         figures = (text for text, _ in figures_of(queue))
-        add_row(shown, option, f"{queue.load:.3g}", *figures, format_rate(queue.most * HOUR))
+        add_row(shown, option, f"{queue.load:.3g}", *figures, format_figure(queue.most * HOUR))
     return shown
-
-
-def format_rate(jobs: float) -> str:
-    """Format a number of jobs in some time: ``"3.97"``, ``"2,628,000"``."""
-    return f"{jobs:.4g}" if jobs < _MANY else format_number(jobs)
 
 
 def figures_of(queue: QueueOutcome) -> list[tuple[str, float | None]]:
@@ -52,8 +45,8 @@ def figures_of(queue: QueueOutcome) -> list[tuple[str, float | None]]:
         (f"{format_time(figures.waiting)}{error}", figures.waiting),
         (format_time(figures.median), figures.median),
         (format_time(figures.late), figures.late),
-        (f"{figures.slowdown:,.4g}", figures.slowdown),
-        (format_rate(figures.throughput * HOUR), figures.throughput),
+        (format_figure(figures.slowdown), figures.slowdown),
+        (format_figure(figures.throughput * HOUR), figures.throughput),
     ]
 
 

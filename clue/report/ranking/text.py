@@ -10,7 +10,7 @@ from clue.report.answers.text import answers_text
 from clue.report.queue.text import how_queued, queue_table
 from clue.report.shared.table import NONE, add_row, bullets, heading, stack, table, words
 from clue.report.shared.warnings import warnings_text
-from clue.units import YEAR, format_amount, format_number, format_share, format_time
+from clue.units import YEAR, format_amount, format_figure, format_measure, format_number, format_share, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Largest number of options without a position that are listed with the reason.
 _LISTED = 20
-#: Least score that is written with all digits before the decimal point.
-_MANY = 1e3
 
 
 def ranking_text(ranking: Ranking) -> RenderableType:
@@ -96,13 +94,7 @@ def format_split(outcome: WorkloadOutcome) -> str:
 
 def format_score(score: float | None, unit: str) -> str:
     """Format a score in its unit; a time gets the unit that suits it."""
-    if score is None:
-        return NONE
-    if unit == "s":
-        return format_time(score)
-    if unit == "points":
-        return f"{score:.1f}"
-    return f"{f'{score:.4g}' if abs(score) < _MANY else format_number(score)} {unit}"
+    return NONE if score is None else format_measure(score, unit)
 
 
 def how_sampled(ranking: Ranking) -> str:
@@ -211,7 +203,7 @@ def costs_title(ranking: Ranking) -> str:
 
 
 def _thousands(figure: float | None, unit: float = 1.0) -> str:
-    return NONE if figure is None else f"{figure / unit / 1000:,.4g}"
+    return NONE if figure is None else format_figure(figure / unit / 1000)
 
 
 def parts_table(ranking: Ranking) -> Table | None:
@@ -255,7 +247,7 @@ def front_table(ranking: Ranking) -> Table | None:
     numbers = ("#", "price", *columns)
     shown = table("#", "option", "price", *columns, numbers=numbers, title="Pareto front")
     for entry in entries:
-        figures = [f"{figure:,.6g}" for figure in entry.figures.values()]
+        figures = [format_figure(figure, 6) for figure in entry.figures.values()]
         add_row(shown, str(entry.position or NONE), entry.option, str(entry.price or NONE), *figures)
     return shown
 

@@ -6,10 +6,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 from clue.caveats import Count
-from clue.report.queue.text import format_rate
 from clue.report.shared.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.shared.warnings import warnings_text
-from clue.units import MONTH, count_of, format_exact, format_number, format_time
+from clue.units import MONTH, count_of, format_exact, format_figure, format_number, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -73,7 +72,7 @@ def _jobs(scenario: Scenario) -> Table | None:
     shown = table("class", "workload", "jobs a month", "ranks", "time limit", numbers=("jobs a month",), title="Jobs")
     for each in mix.classes:
         listed = f"{len(each.submitted):,} listed" if each.submitted else NONE
-        month = format_rate(each.rate * MONTH) if each.rate else listed
+        month = format_figure(each.rate * MONTH) if each.rate else listed
         ranks = ", ".join(f"{format_number(n)} ({share:g})" for n, share in each.ranks.items()) or "as in the ranking"
         limit = f"{each.overestimate:g} × run" if each.limit is None else format_time(each.limit)
         add_row(shown, each.name, each.workload, month, ranks, limit)

@@ -66,13 +66,14 @@ def _how_right(validation: Validation) -> str:
     opening = f"The mean absolute error of {of} is {error}"
     if validation.is_within_noise:
         return f"{opening}, within the {percent(validation.noise)} {_of_runs(validation)}: nothing is left to explain."
-    same_sign = len({each.error > 0 for each in validation.compared}) == 1
-    if same_sign and cases > 1:
-        return f"{opening}: predictions are {'too long' if validation.bias > 0 else 'too short'} in all cases."
     if cases == 1:
         return f"{opening}: the prediction is {'too long' if validation.bias > 0 else 'too short'}."
     long = sum(each.error > 0 for each in validation.compared)
-    return f"{opening}: {long} predicted too long, {cases - long} too short."
+    short = sum(each.error < 0 for each in validation.compared)
+    if cases in {long, short}:
+        return f"{opening}: predictions are {'too long' if long else 'too short'} in all cases."
+    exact = f", {cases - long - short} exactly" if long + short < cases else ""
+    return f"{opening}: {long} predicted too long, {short} too short{exact}."
 
 
 def _about_units(validation: Validation) -> Iterator[str]:

@@ -31,6 +31,13 @@ def test_machine_shows_nodes_delays_contention_and_source() -> None:
     assert text.endswith("Notes\n- made up for a test")
 
 
+def test_large_speeds_have_no_exponent() -> None:
+    """A speed of 20 Gflop/s is shown in Mflop/s with all its digits."""
+    nodes = tuple(replace(node, speeds={"": 2e10}) for node in machine().nodes)
+    of = replace(machine(), nodes=nodes, changes=())
+    assert "- pc: no region runs at 20,000 Mflop/s\n" in rendered(machine_text(of))
+
+
 def test_both_directions_of_a_pair_are_one_link() -> None:
     """A pair with the same delays in both directions is shown once."""
     text = rendered(machine_text(machine()))

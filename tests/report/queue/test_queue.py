@@ -13,7 +13,7 @@ from clue.purchase.queue.figures import Figures
 from clue.purchase.queue.mix import Policy
 from clue.purchase.queue.replications import QueueOutcome
 from clue.report.queue.plot import draw_waiting
-from clue.report.queue.text import how_queued
+from clue.report.queue.text import figures_of, how_queued
 from clue.report.ranking.document import ranking_document
 from clue.report.ranking.tables import ranking_csv
 from clue.report.ranking.text import ranking_text
@@ -82,6 +82,12 @@ def test_a_queue_as_text() -> None:
     assert fine.split() == ["Fine", "1.37", *"–" * 7, "43.2"]
     assert "Queue: EASY backfilling; means over 10 replications of 4,500 jobs each, after 500 that" in shown
     assert "2 × waiting" in shown and "0.5 × ssp" in shown and "2 Tflop/s" in shown
+
+
+def test_large_slowdowns_have_no_exponent() -> None:
+    """A mean slowdown of 12,345 has all its digits."""
+    shown = [text for text, _ in figures_of(queue(figures=replace(FIGURES, slowdown=12_345.0)))]
+    assert shown[5] == "12,345"
 
 
 def test_jobs_that_are_given_are_queued_once() -> None:

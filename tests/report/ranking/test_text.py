@@ -76,6 +76,18 @@ def test_a_ranking_shows_what_options_cost_over_their_life() -> None:
     assert "Costs over" not in rendered(ranking_text(ranking()))
 
 
+def test_large_figures_have_no_exponent() -> None:
+    """44.442 TJ are 12,345 MWh; of the front's figures, an amount of 1,234,567 ATS has all its digits."""
+    cost = OptionCost(Sheet({"purchase": 1e6}, 0.5, 4.4442e13, 12_345_000.0), "ATS", {}, {}, 0, 0.0, None, ())
+    figures = {Criterion.TOTAL_COST: 1_234_567.0, Criterion.MAKESPAN: 2.5}
+    entries = tuple(replace(each, cost=cost, figures=figures) for each in ranking().entries if each.position)
+    asked = replace(ranking(), entries=entries, life=5 * YEAR, pareto=("Cheap", "Fine"))
+    asked = replace(asked, units={Criterion.TOTAL_COST: "ATS", Criterion.MAKESPAN: "s"})
+    shown = rendered(ranking_text(asked), 160)
+    assert re.search(r"Cheap +1,000,000 +1,000,000 +50\.0% +12,345 +12,345\n", shown)
+    assert re.search(r"Cheap +295,000 ATS +1,234,567 +2\.5\n", shown)
+
+
 def test_a_service_life_of_one_year_is_told_in_years() -> None:
     """8,760 h are a year; other lives keep their unit."""
     lives = (8760 * 3600.0, 8000 * 3600.0, 2 * 8760 * 3600.0)
