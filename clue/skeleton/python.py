@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import dedent, wrap
@@ -59,7 +60,8 @@ class _Writer:
         program, about = self._program, self._about
         body = self._function("program", "Do what the application does, but less often.", program.body)
         calls = list(program.calls())
-        head = about.head(program.ranks, f"mpiexec -n {program.ranks} python {plain(about.file)}", program.places)
+        command = f"mpiexec -n {program.ranks} python {shlex.quote(plain(about.file))}"
+        head = about.head(program.ranks, command, program.places)
         yield f'"""{head[0]}'
         yield from head[1:]
         yield '"""'

@@ -15,7 +15,8 @@ however many iterations follow. If the skew of the ranks exceeds the latencies o
 iterations are kept with bytes and computation multiplied by the weight, so that the fill time shrinks, too.
 
 Events that are kept keep their recorded computation; the computation of a rank, region and call site is then scaled so
-that a rank's computation in each region is that of the application / K, to the nanosecond.
+that a rank's computation in each region is that of the application / K, to the nanosecond. Sleeps are scaled by rank
+and call site in the same way.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ def scaled(parameters: Parameters, clusters: Clusters, loops: Sequence[Loop], ti
     rows[alone] = 1.0
     factor = share[sizes.unit]
     ops = sizes.written(events.trace.ops, np.where(factor < 1, sizes.whole(clusters.nbytes * factor), clusters.nbytes))
+    ops = replace(ops, nbytes=_sleeps(events, share, ops.nbytes, scale))
     ops = as_computation(ops, alone, events.trace.head.calls.index(COMPUTE))
     nothing = np.zeros(len(ops), np.int64)
     ops = replace(ops, cpu=_bursts(events.trace, rows, scale), begin=nothing, took=nothing)
@@ -303,10 +305,7 @@ def _bursts(trace: Trace, rows: Doubles, scale: float) -> Integers:
     cell = _cells(trace)
     place = np.unique(cell * len(trace.head.sites) + trace.ops.site, return_inverse=True)[1].ravel()
     spent = trace.bursts.astype(np.float64)
-    kept = spent * rows
-    for groups in (place, cell):
-        due, got = np.bincount(groups, spent) / scale, np.bincount(groups, kept)
-        kept *= np.divide(due, got, out=np.zeros_like(due), where=got > 0)[groups]
+    kept = _in_proportion(spent * rows, spent, scale, place, cell)
     # Rows that were kept but computed nothing share the computation due in equal parts.
     due, count = np.bincount(cell, spent) / scale, np.bincount(cell, rows > 0)
     nothing = (np.bincount(cell, kept) == 0)[cell] & (rows > 0)
@@ -315,6 +314,26 @@ def _bursts(trace: Trace, rows: Doubles, scale: float) -> Integers:
     found = np.zeros(len(rows), np.int64)
     found[there] = _rounded(kept[there], cell[there], due)
     return found
+
+
+def _sleeps(events: Events, share: Doubles, nbytes: Integers, scale: float) -> Integers:
+    """Return the size of each row, where the sleeps that a rank keeps last as long as all of its sleeps / the scale."""
+    trace = events.trace
+    asleep = np.flatnonzero(trace.ops.are(Op.SLEEP))
+    own, spent = trace.row_ranks[asleep], trace.ops.nbytes[asleep].astype(np.float64)
+    place = np.unique(own * len(trace.head.sites) + trace.ops.site[asleep], return_inverse=True)[1].ravel()
+    kept = np.where(share[events.unit[asleep]] > 0, nbytes[asleep], 0.0)
+    found = nbytes.copy()
+    found[asleep] = np.rint(_in_proportion(kept, spent, scale, place, own)).astype(np.int64)
+    return found
+
+
+def _in_proportion(kept: Doubles, spent: Doubles, scale: float, *levels: Integers) -> Doubles:
+    """Scale kept times level by level, so that those of each group add up to the group's time spent / the scale."""
+    for groups in levels:
+        due, got = np.bincount(groups, spent) / scale, np.bincount(groups, kept)
+        kept = kept * np.divide(due, got, out=np.zeros_like(due), where=got > 0)[groups]
+    return kept
 
 
 def _rounded(values: Doubles, groups: Integers, sums: Doubles) -> Integers:

@@ -11,12 +11,12 @@ from clue.caveats import About, Caveat, note
 from clue.skeleton.events import Integers
 from clue.skeleton.parameters import Doubles
 from clue.steady.iterations import Stretch
-from clue.trace import Trace
+from clue.trace import Op, Trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Times:
-    """Times at which calls ended; if a trace has none, only computation is taken to take time.
+    """Times at which calls ended; if a trace has none, only computation and sleeps are taken to take time.
 
     Attributes:
         ends: Time at which the call of each row had ended, seconds, shape (ops,).
@@ -43,7 +43,7 @@ class Times:
             ends = (ops.begin + ops.took) * np.float64(1e-9)
             begins[some] = (ops.begin[first[some]] - ops.cpu[first[some]]) * 1e-9
         else:
-            spent = np.cumsum(np.append(0, trace.bursts))
+            spent = np.cumsum(np.append(0, trace.bursts + np.where(ops.are(Op.SLEEP), ops.nbytes, 0)))
             ends = (spent[1:] - np.repeat(spent[first], np.diff(trace.head.offsets))) * np.float64(1e-9)
         took = np.zeros(trace.ranks)
         took[some] = ends[np.array(trace.head.offsets[1:])[some] - 1] - begins[some]

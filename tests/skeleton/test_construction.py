@@ -37,6 +37,21 @@ def test_seconds_say_the_scale() -> None:
     assert short.trace.head.notes[0] == "a skeleton of loop.py: the application takes 50 times as long"
 
 
+def test_sleeps_take_time_in_a_trace_without_times() -> None:
+    """Without recorded times, 10 × (1 s of computation, a sleep of 3 s) take 40 s: a skeleton of 4 s sleeps for 3 s."""
+    built = TraceBuilder(2, "app.py")
+    for own in built:
+        for _ in range(10):
+            own.compute(1.0)
+            own.add(Op.SLEEP, nbytes=3_000_000_000)
+            own.collective(Op.BARRIER)
+    short = construct(built.build(), seconds=4)
+    assert (short.application, short.scale) == (40.0, 10.0)
+    for rank in range(2):
+        ops = short.trace.rank(rank)
+        assert ops.nbytes[ops.op == Op.SLEEP].sum() == 3_000_000_000
+
+
 def test_notes_on_the_recording_are_caveats_of_its_skeleton() -> None:
     """What was noted when the application was recorded holds for its skeleton, too, and is said once."""
     noted = "2 threads called MPI: their calls are replayed one after the other"

@@ -136,6 +136,13 @@ def test_a_program_reads_like_the_application() -> None:
     assert "TABLES" not in text
 
 
+def test_the_command_in_the_head_quotes_a_name_with_blanks() -> None:
+    """The command that runs a program can be copied from its head, whatever its name."""
+    trace = looped(2, 6, body)
+    said = about(trace, file="my skeleton.py")
+    assert "\n    mpiexec -n 2 python 'my skeleton.py'\n" in python_program(statements_of(trace), said)
+
+
 def test_names_of_a_trace_mean_nothing_in_a_program() -> None:
     """Names from a trace occur in comments and strings only, and end none of them."""
     built = TraceBuilder(1, HOSTILE)

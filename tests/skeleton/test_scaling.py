@@ -185,6 +185,20 @@ def test_bursts_keep_their_distribution() -> None:
     assert sorted(set(np.rint(short.cpu[short.op == Op.BARRIER] / 1e7).tolist())) == [1, 3]
 
 
+def test_sleeps_of_each_rank_are_divided_by_k() -> None:
+    """Ranks sleep for 1 s in every tenth of 100 iterations and for 10 ms in the others: a tenth of 10.9 s is kept."""
+
+    def body(own: RankBuilder, _: int, i: int) -> None:
+        own.add(Op.SLEEP, nbytes=10_000_000 if i % 10 else 1_000_000_000)
+        own.collective(Op.BARRIER)
+
+    short = construct(looped(2, 100, body), scale=10).trace
+    for rank in range(2):
+        ops = short.rank(rank)
+        assert ops.op.tolist().count(Op.BARRIER) == 10
+        assert ops.nbytes[ops.op == Op.SLEEP].sum() == 1_090_000_000
+
+
 # --- programs ---
 
 
