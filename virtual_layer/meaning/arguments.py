@@ -13,6 +13,8 @@ Arguments = tuple[Any, ...]
 Keywords = dict[str, Any]
 
 _USER_DEFINED, _NONCOMMUTATIVE = int(Flag.USER_DEFINED), int(Flag.NONCOMMUTATIVE)
+#: Largest element that a row can state, bytes.
+_LARGEST_ELEMENT = 2**31 - 1
 
 
 def argument(place: int, name: str, default: Any = None) -> Callable[[Arguments, Keywords], Any]:
@@ -56,11 +58,12 @@ def block_size(mpi: Any, message: Any, blocks: int = 1) -> int:
 
 
 def element_size(mpi: Any, message: Any) -> int:
-    """Return the bytes of an element of a message: of its datatype, if it names one."""
+    """Return the bytes of an element of a message: of its datatype, if it names one; 0 if a row cannot state them."""
     if type(message) is not list and type(message) is not tuple:
         return _item_size(mpi, message)
     buffer, _, _, kind = split_message(mpi, message)
-    return int(kind.Get_size()) if kind is not None else _item_size(mpi, buffer)
+    size = int(kind.Get_size()) if kind is not None else _item_size(mpi, buffer)
+    return size if size <= _LARGEST_ELEMENT else 0
 
 
 def operation_flags(mpi: Any, operation: Any) -> int:

@@ -48,8 +48,6 @@ class Share(NamedTuple):
 
 #: Size, bytes, of a count that mpi4py gathers (MPI_COUNT).
 _COUNT_BYTES = 8
-#: Largest element that a row can state, bytes; a larger one, of a large derived datatype, counts as unknown.
-_LARGEST_ELEMENT = 2**31 - 1
 #: Reads a call: from (MPI, communicator, arguments) to this rank's share.
 Reader = Callable[[Any, RecordedComm, Arguments, Keywords], Share]
 #: Returns, from (MPI, message, communicator), the bytes of this rank's block of a message with a block for each rank.
@@ -279,7 +277,6 @@ def prepared(read: Reader) -> Describe:
 def emit(recorder: Recorder, comm: RecordedComm, share: Share, flags: int = 0, request: int = NO_REQUEST) -> None:
     """Write a collective."""
     op, root, nbytes, listed, manner, element = share
-    element = element if element <= _LARGEST_ELEMENT else 0
     recorder.emit(op, comm.index, root, element, nbytes, flags | manner, request, listed)
 
 
