@@ -248,7 +248,7 @@ def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, t
         return known
     measured = measure_link(
         _mpiexec(arguments),
-        hosts[:2],
+        list(dict.fromkeys(hosts))[:2],  # one may be named several times, for several ranks
         seconds=arguments.time,
         confidence=arguments.confidence,
         precision=arguments.precision,

@@ -209,18 +209,25 @@ def test_what_needs_a_link_between_nodes_is_told_to_the_measurement(
     assert (status, out, err) == (2, "", f"clue: apart for {apart!r}\n")
 
 
-@pytest.mark.parametrize(("options", "apart"), [((), "contention (--hosts names them)"), (("--node-per-rank",), "")])
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ((), "'contention (--hosts names them)' on []"),
+        (("--hosts", "a,a,b,b"), "'contention (--hosts names them)' on ['a', 'b']"),
+        (("--node-per-rank",), "'' on []"),
+    ],
+)
 def test_contention_needs_a_link_between_nodes(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], apart: str
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], told: str
 ) -> None:
-    """Without a machine, a link between two computers is measured, unless each rank counts as one."""
+    """Without a machine, a link between two different computers is measured, unless each rank counts as one."""
 
-    def measure(*_: object, apart: str, **_more: object) -> None:
-        raise UsageError(f"apart for {apart!r}")
+    def measure(_mpiexec: object, hosts: list[str], *, apart: str, **_more: object) -> None:
+        raise UsageError(f"apart for {apart!r} on {hosts}")
 
     monkeypatch.setattr("clue.cli.calibrate.measure_link", measure)
     status, out, err = run(capsys, "calibrate", "contention", *options, "-o", "both.yaml")
-    assert (status, out, err) == (2, "", f"clue: apart for {apart!r}\n")
+    assert (status, out, err) == (2, "", f"clue: apart for {told}\n")
 
 
 TWO_KINDS = """\
