@@ -27,7 +27,7 @@ from clue.purchase.costs import Account, Costs, Hardware, Life, Sheet, account_o
 from clue.purchase.outcome import OptionCost, RunCost
 from clue.purchase.queue.arrivals import jobs_of_kinds, others_of, varied
 from clue.purchase.queue.replications import QueueOutcome
-from clue.purchase.scenario import Criterion, Option, Scenario
+from clue.purchase.scenario import IN_MONEY, Criterion, Option, Scenario
 from clue.units import YEAR
 
 #: Longest service life, years, for which payments are listed by year.
@@ -99,7 +99,7 @@ class Accounts:
 
     def lacks(self, option: Option, criterion: Criterion) -> str:
         """Return the figure of an option that a criterion needs but that is not stated, or ``""``."""
-        if criterion in {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}:
+        if criterion in IN_MONEY:
             return "price" if option.price is None else ""
         if criterion not in {Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN}:
             return ""

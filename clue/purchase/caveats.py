@@ -12,11 +12,8 @@ from clue.caveats import About, Caveat, Said, gathered, note
 from clue.machine import Machine
 from clue.purchase.attempts import Attempt, Cell
 from clue.purchase.costs import Tariff
-from clue.purchase.scenario import Criterion, Option, Scenario, Workload
+from clue.purchase.scenario import IN_MONEY, Option, Scenario, Workload
 from clue.units import count_of, format_number, format_time
-
-#: Criteria that count rent.
-_OF_RENT = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}
 
 
 def caveats_of(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
@@ -61,7 +58,7 @@ def _uncounted_quantum(scenario: Scenario, option: Option) -> Caveat | None:
 
 def _unlimited_rent(scenario: Scenario, option: Option) -> Caveat | None:
     """Report that nothing limits rent where a budget is stated, and that the order does not depend on it."""
-    counted = scenario.limits.total_cost is not None or bool(_OF_RENT & {scenario.criterion, *scenario.weighted})
+    counted = scenario.limits.total_cost is not None or bool(IN_MONEY & {scenario.criterion, *scenario.weighted})
     if scenario.budget is None or not option.is_rented or counted:
         return None
     text = (

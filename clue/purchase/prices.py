@@ -30,13 +30,12 @@ from dataclasses import replace
 from typing import Any
 
 from clue.purchase.costs import Costs, Licence, Stated, hardware_of
-from clue.purchase.scenario import Criterion, Option
+from clue.purchase.scenario import IN_MONEY, Criterion, Option
 from clue.uncertainty import TAIL, Sample
 from clue.uncertainty.noise import log_deviation
 from clue.units import Money
 
-#: Criteria that depend on money, and criteria that depend on power.
-_MONEY = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}
+#: Criteria that depend on power.
 _POWER = {Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN}
 #: Further figures on which energy or carbon of a run depend.
 _OF_POWER = ("electricity.pue", "electricity.carbon", "utilisation", "availability")
@@ -55,7 +54,7 @@ def figures_of(option: Option) -> dict[str, Stated]:
 
 def figures_for(criterion: Criterion, option: Option) -> dict[str, Stated]:
     """Return the figures of an option's costs that a criterion may depend on, by name."""
-    if criterion in _MONEY:
+    if criterion in IN_MONEY:
         return {name: each for name, each in figures_of(option).items() if name != "electricity.carbon"}
     if criterion in _POWER:
         return {name: each for name, each in figures_of(option).items() if name in _OF_POWER}

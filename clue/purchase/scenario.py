@@ -46,8 +46,10 @@ class Criterion(Enum):
     WEIGHTED = "weighted"
 
 
+#: Criteria in money.
+IN_MONEY = frozenset({Criterion.COST_PER_RUN, Criterion.TOTAL_COST})
 #: Criteria that depend on how much an option is used.
-COSTS = frozenset({Criterion.COST_PER_RUN, Criterion.TOTAL_COST, Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN})
+COSTS = IN_MONEY | {Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN}
 
 
 @dataclass(frozen=True, slots=True)

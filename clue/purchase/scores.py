@@ -50,7 +50,7 @@ from clue.purchase.costs import Costs
 from clue.purchase.limits import Miss, misses_in_use
 from clue.purchase.points import FULL_POINTS, points_for
 from clue.purchase.queueing import QUEUED, Queues
-from clue.purchase.scenario import Criterion, Option, Scenario
+from clue.purchase.scenario import COSTS, IN_MONEY, Criterion, Option, Scenario
 from clue.purchase.sustained import geometric_mean, improvement, rate_per_node
 
 _SECONDS_PER_HOUR = 3600.0
@@ -76,14 +76,11 @@ _HIGHER_IS_BETTER = {
     *(Criterion.POINTS, Criterion.THROUGHPUT, Criterion.JOB_THROUGHPUT),
     *(Criterion.SSP, Criterion.SSI, Criterion.WEIGHTED),
 }
-#: Criteria that need something stated of each option.
-_OF_COSTS = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST, Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN}
 #: Criteria by which thousands of options are scored at once.
 _BY_COLUMNS = {
     *(Criterion.POINTS, Criterion.MAKESPAN, Criterion.THROUGHPUT),
     *(Criterion.COST_PER_RUN, Criterion.TOTAL_COST),
 }
-_IN_MONEY = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}
 _NOTHING = Costs()
 
 
@@ -128,7 +125,7 @@ class Scores:
             or any(workload.deadline < math.inf for workload in scenario.workloads)
             or scenario.queue is not None
         )
-        for option in options if scenario.criterion in _OF_COSTS else ():
+        for option in options if scenario.criterion in COSTS else ():
             if lacking := self.accounts.lacks(option, scenario.criterion):
                 what = f"must be stated for the criterion {scenario.criterion.value}"
                 raise UsageError(f"{scenario.name}: {lacking} of {option.name} {what}")
@@ -149,7 +146,7 @@ class Scores:
     def count_money(self) -> bool:
         """Whether scores or limits depend on prices: those of a weighted sum do if any of its criteria does."""
         return (
-            self._scenario.criterion in _IN_MONEY
+            self._scenario.criterion in IN_MONEY
             or self._scenario.limits.total_cost is not None
             or any(part.count_money for part in self.parts.values())
         )
@@ -274,7 +271,7 @@ class Scores:
         """
         if self._is_limited or self._scenario.criterion not in _BY_COLUMNS or not len(rows):
             return None
-        if prices is None and self._scenario.criterion in _IN_MONEY:
+        if prices is None and self._scenario.criterion in IN_MONEY:
             return None
         total = np.zeros(len(rows))
         for w, weight in enumerate(self._weights):
@@ -343,7 +340,7 @@ class Scores:
 
 def unit_of(criterion: Criterion, currency: str) -> str:
     """Return the unit of a criterion's figures in words, with money in a currency."""
-    return f"{currency} {_UNITS[criterion]}".strip() if criterion in _IN_MONEY else _UNITS[criterion]
+    return f"{currency} {_UNITS[criterion]}".strip() if criterion in IN_MONEY else _UNITS[criterion]
 
 
 def _share(figure: float, best: float, higher_is_better: bool) -> float:

@@ -14,8 +14,6 @@ from http import HTTPStatus
 
 from clue.listening import bears, is_own, same
 
-#: Beginning of the names of cookies that replace tokens in a browser.
-COOKIE = "clue"
 #: Headers of every response: no page may frame or read it, it is not stored, and only the page's own scripts run.
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
@@ -57,7 +55,7 @@ class Guard:
     @property
     def cookie_name(self) -> str:
         """The name of that cookie; browsers send it to all ports of a computer, so each token has a name of its own."""
-        return f"{COOKIE}-{self.cookie[:8]}"
+        return f"clue-{self.cookie[:8]}"
 
     def refusal(self, method: str, headers: Mapping[str, str], cookies: Mapping[str, str]) -> Refusal | None:
         """Return the reason why a request is refused; ``None``: it is answered.

@@ -275,9 +275,9 @@ def test_arrows_change_a_figure(opened: Opened, address: str) -> None:
     written = '[".020 EUR/kWh", "12_000 EUR", "€1,900", "16"]'
     higher = opened.page.evaluate(f"{written}.map((text) => scaled(text, 1.05))")
     assert higher == ["0.021 EUR/kWh", "12600 EUR", "€1995", "16.8"]
-    whole = "[['16', 1.05], ['1', 1.05], ['16', 1 / 1.05], ['1', 1 / 1.05]]"
+    whole = "[['16', 1.05], ['1', 1.05], ['16.4', 1.05], ['16', 1 / 1.05], ['1', 1 / 1.05], ['16.4', 1 / 1.05]]"
     steps = opened.page.evaluate(f"{whole}.map(([text, factor]) => scaled(text, factor, true))")
-    assert steps == ["17", "2", "15", "1"]  # 16.8, 1.05, 15.24, 0.95
+    assert steps == ["17", "2", "17", "15", "1", "16"]  # 16.8, 1.05, 17.22, 15.24, 0.95, 15.62
 
 
 def test_sorted_tables_stay_sorted(opened: Opened, address: str) -> None:

@@ -126,7 +126,7 @@ const scaled = (text, factor, whole) => text.replace(/([0-9][0-9,_]*(\.[0-9]*)?|
   const number = before * factor;
   if (!whole) return String(Number(number.toPrecision(4)));
   const nearest = Math.round(number);
-  return String(factor > 1 ? Math.max(nearest, before + 1) : Math.max(1, Math.min(nearest, before - 1)));
+  return String(factor > 1 ? Math.max(nearest, Math.floor(before) + 1) : Math.max(1, Math.min(nearest, Math.ceil(before) - 1)));
 });
 form.addEventListener("change", rank);
 form.addEventListener("submit", (event) => { event.preventDefault(); rank(); });
