@@ -15,29 +15,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.testbed.description import Host
+from benchmarks.testbed.description import Host, Rack
 from clue.units import Quantity, parse_quantity
 
 
 def dilated_hosts(hosts: Sequence[Host], factor: float) -> tuple[Host, ...]:
     """Return hosts whose processors, cables and racks are slower by a factor."""
-    racks = {
-        host.rack: replace(
-            host.rack, bandwidth=_slower(host.rack.bandwidth, factor), latency=host.rack.latency * factor
-        )
-        for host in hosts
-        if host.rack is not None
-    }
     return tuple(
         replace(
             host,
             factor=host.factor * factor,
             bandwidth=_slower(host.bandwidth, factor),
             latency=host.latency * factor,
-            rack=None if host.rack is None else racks[host.rack],
+            rack=None if host.rack is None else _slower_rack(host.rack, factor),
         )
         for host in hosts
     )
+
+
+def _slower_rack(rack: Rack, factor: float) -> Rack:
+    return replace(rack, bandwidth=_slower(rack.bandwidth, factor), latency=rack.latency * factor)
 
 
 def _slower(bandwidth: float | None, factor: float) -> float | None:

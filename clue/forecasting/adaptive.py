@@ -167,7 +167,7 @@ def measure(
         if fits(point.sizes):
             report(f"measuring {bench.routine.name} again", i, _PASSES * len(survey.points))
             survey.points[i % len(survey.points)] = min(point, bench.point(point.sizes, _EACH), key=lambda p: p.seconds)
-    survey.review()  # otherwise the cut of known points would be lost if the measurement ends early
+    survey.review()
     yield survey
 
 

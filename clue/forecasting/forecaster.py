@@ -298,13 +298,10 @@ class Forecaster:
         now = shipped.scipy_version() if name in shipped.TERMS else None
         found = []
         if measured.processor != self.processor:
-            found.append((measured.processor, self.processor, "on"))
+            found.append(f"on {measured.processor}, here is {self.processor}")
         if now is not None and not of.startswith(f"scipy {now},"):
-            found.append((of, f"scipy {now}", "with"))
-        return [
-            f"{name}: was measured {how} {then}, here is {here}: clue forecast benchmark {name}"
-            for then, here, how in found
-        ]
+            found.append(f"with {of}, here is scipy {now}")
+        return [f"{name}: was measured {each}: clue forecast benchmark {name}" for each in found]
 
     def _fetch(self, name: str, host: str) -> None:
         """Fetch another host's measurement into the store, unless it was asked less than 120 s ago.
@@ -352,7 +349,7 @@ class Forecaster:
         told = _understood(host, lambda: self.peer(host).ask("/links"), _checked_links)
         found = []
         for link in told["links"]:
-            ends = [told["host"] if each in _HERE else str(Address.parse(each)) for each in link["between"]]
+            ends = [str(Address.parse(each)) for each in link["between"]]
             if any(each != told["host"] and Address.parse(each).name in _HERE for each in ends):
                 continue
             one, other = (host if each == told["host"] else each for each in ends)

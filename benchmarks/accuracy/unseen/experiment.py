@@ -146,7 +146,7 @@ class Experiment:
 
     def on(self, unseen: UnseenMachine) -> Iterator[UnseenCase]:
         """Measure and predict all programs on a machine, and again where ranks lacked cores, on the dilated machine."""
-        late = []
+        late: list[UnseenProgram] = []
         for program, case in self._at(unseen, 1, self.programs):
             late += [program] * case.is_late
             yield case
