@@ -323,7 +323,7 @@ def _sleeps(events: Events, share: Doubles, nbytes: Integers, scale: float) -> I
     own, spent = trace.row_ranks[asleep], trace.ops.nbytes[asleep].astype(np.float64)
     place = np.unique(own * len(trace.head.sites) + trace.ops.site[asleep], return_inverse=True)[1].ravel()
     kept = np.where(share[events.unit[asleep]] > 0, nbytes[asleep], 0.0)
-    found = nbytes.copy()
+    found: Integers = nbytes.copy()
     found[asleep] = np.rint(_in_proportion(kept, spent, scale, place, own)).astype(np.int64)
     return found
 
