@@ -18,6 +18,7 @@ from benchmarks.accuracy.unseen.figures import (
 )
 from benchmarks.accuracy.unseen.predicting import Figures
 from benchmarks.page import rows, write_rows
+from clue.units import count_of
 
 _FIRST = ("program", "machine", "ranks", "size", "measured")
 _LAST = ("low", "high", "message", "late", "kind", "live", "frozen", "runs", "commit", "dilation")
@@ -124,7 +125,7 @@ def _opening(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[st
 
 
 def _goals(views: Mapping[str, Sequence[UnseenCase]]) -> Iterator[str]:
-    names = [f"{name} ({len(cases)} cases)" for name, cases in views.items()]
+    names = [f"{name} ({count_of(len(cases), 'case')})" for name, cases in views.items()]
     yield from (f"| figure | goal | {' | '.join(names)} |", f"| --- | --- |{' --- |' * len(views)}")
     for row in zip(*map(_reached, views.values()), strict=True):
         (figure, goal, _), *_ = row
