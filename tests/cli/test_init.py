@@ -73,26 +73,20 @@ def test_the_only_recording_of_a_folder_is_taken(capsys: pytest.CaptureFixture[s
     assert [len(each.machine.nodes) for each in scenario.options] == [3, 6]
 
 
-def test_repeats_of_the_only_recording_are_none_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
-    """``clue record`` makes three recordings of a short program; without the first one, the others are two."""
-    for name in ("solve.clue", "solve.2.clue", "solve.3.clue"):
-        record(name, 5)
+@pytest.mark.parametrize("ending", [".clue", ".clue.zip"])
+def test_repeats_of_the_only_recording_are_none_of_their_own(ending: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """``clue record`` makes three recordings of a short program; without the first one, the others are two.
+
+    Their copies by ``clue convert`` are recordings of one program, too.
+    """
+    for name in ("solve", "solve.2", "solve.3"):
+        record(f"{name}{ending}", 5)
     assert run(capsys, "--yes")[0] == 0
     scenario = load_config("first.yaml")
     assert isinstance(scenario, Scenario)
     assert [each.name for each in scenario.workloads] == ["solve"]
-    Path("solve.clue").rename("kept")
+    Path(f"solve{ending}").rename("kept")
     assert "wrote pingpong-2.clue.zip" in run(capsys, "second.yaml", "--yes")[2]
-
-
-def test_repeats_may_be_compressed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Copies of repeats by ``clue convert`` are repeats of the copy of the first recording."""
-    for name in ("solve.clue.zip", "solve.2.clue.zip", "solve.3.clue.zip"):
-        record(name, 5)
-    assert run(capsys, "--yes")[0] == 0
-    scenario = load_config("first.yaml")
-    assert isinstance(scenario, Scenario)
-    assert [each.name for each in scenario.workloads] == ["solve"]
 
 
 def test_every_question_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:

@@ -146,18 +146,14 @@ class Experiment:
 
     def on(self, unseen: UnseenMachine) -> Iterator[UnseenCase]:
         """Measure and predict all programs on a machine, and again where ranks lacked cores, on the dilated machine."""
-        late: list[UnseenProgram] = []
-        for program, case in self._at(unseen, 1, self.programs):
-            late += [program] * case.is_late
-            yield case
+        first = list(self._at(unseen, 1, self.programs))
+        yield from first
+        late = [program for program, case in zip(self.programs, first, strict=True) if case.is_late]
         if late and self.dilation > 1:
-            for _, case in self._at(unseen, self.dilation, late):
-                yield case
+            yield from self._at(unseen, self.dilation, late)
 
-    def _at(
-        self, unseen: UnseenMachine, dilation: int, programs: Sequence[UnseenProgram]
-    ) -> Iterator[tuple[UnseenProgram, UnseenCase]]:
-        """Yield programs with their cases on a machine that is slower by a factor."""
+    def _at(self, unseen: UnseenMachine, dilation: int, programs: Sequence[UnseenProgram]) -> Iterator[UnseenCase]:
+        """Yield the case of each program on a machine that is slower by a factor."""
         stated = unseen.file if dilation == 1 else self._dilated(unseen.file, dilation)
         hosts = dilated_hosts(hosts_at(unseen.file), dilation)
         cluster = _Cluster(load_machine(stated), hosts, dilation)
@@ -169,7 +165,7 @@ class Experiment:
         nodes = self._on_nodes(cluster, programs)
         for program in programs:
             of_program = _OfProgram(hosts, file, [run.beyond(runs[None]) for run in runs[program]], nodes[program])
-            yield program, self._case(program, unseen, dilation, of_program)
+            yield self._case(program, unseen, dilation, of_program)
 
     def _dilated(self, stated: Path, dilation: int) -> Path:
         """Write the description of a dilated machine; return its file."""

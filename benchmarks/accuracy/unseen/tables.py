@@ -61,9 +61,10 @@ def _case(row: dict[str, str]) -> UnseenCase:
 
 def page(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[str, str]], remarks: Sequence[str]) -> str:
     """Return the page beside the table."""
-    first, again = ([case for case in cases if (case.dilation > 1) is dilated] for dilated in (False, True))
-    views = {"first measured": first}
-    if again:
+    dilations = sorted({case.dilation for case in cases})
+    equally = [[case for case in cases if case.dilation == dilation] for dilation in dilations]
+    views = {"first measured": equally[0]}
+    if len(equally) > 1:
         views["late ones dilated"] = with_cores(cases)
     shown = list(views.values())[-1]
     return "\n".join(
@@ -75,7 +76,7 @@ def page(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[str, s
             *_by("machine", shown, lambda case: case.machine),
             *_by("kind of case", shown, lambda case: case.kind),
             *_by("ranks without a core", cases, _lateness),
-            *(line for each in (first, again) if each for line in _matrix(each)),
+            *(line for each in equally for line in _matrix(each)),
             *remarks,
             "",
         ]
@@ -85,7 +86,7 @@ def page(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[str, s
 def _opening(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[str, str]]) -> Iterator[str]:
     frozen = all(case.frozen for case in cases)
     commits = ", ".join(dict.fromkeys(case.commit for case in cases))
-    dilations = sorted({case.dilation for case in cases} - {1})
+    dilated = " or ".join(map(str, sorted({case.dilation for case in cases} - {1})))
     programs, machines = ({getattr(case, name) for case in cases} for name in ("program", "machine"))
     yield from ("# What a user gets" if frozen else "# Rehearsal of what a user gets", "")
     yield from (f"Written by `{command}` on {datetime.date.today().isoformat()}, with the model of {commits}.", "")
@@ -114,10 +115,10 @@ def _opening(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[st
         f"processor is slower than it should be; a case where one did so for over {LATE:.0%} of the time is *late*.",
         "",
     )
-    if dilations:
+    if dilated:
         yield from (
             "Late cases were measured again on *dilated* clusters: processors and networks are",
-            f"{dilations[0]} times slower, so that ranks find cores, and are described and calibrated anew. Which are",
+            f"{dilated} times slower, so that ranks find cores, and are described and calibrated anew. Which are",
             "late depends on the runs alone, not on predictions. *Late ones dilated* has each case once; its pairs and",
             "choices are among equally dilated clusters. The tables by program, machine and kind are of it.",
             "",

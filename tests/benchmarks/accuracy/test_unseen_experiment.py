@@ -188,7 +188,7 @@ def test_late_cases_are_measured_again(tmp_path: Path, monkeypatch: pytest.Monke
         measured.append((dilation, [each.name for each in programs]))
         for program in programs:
             late = 0.2 * (program.name == "multigrid")
-            yield program, case(program.name, "x", 1.0, 1.0, dilation=dilation, late=late)
+            yield case(program.name, "x", 1.0, 1.0, dilation=dilation, late=late)
 
     monkeypatch.setattr(Experiment, "_at", at)
     chosen = [each for each in cases.UNSEEN_PROGRAMS if each.name in {"multigrid", "overlap"}]
