@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
         endings = ", ".join(suffix for form in FORMATS for suffix in form.suffixes)
         raise UsageError(f"{target}: target must end in one of {endings}, or have --to, got {target.suffix}")
     to = _form(arguments.target_format, target)
-    (output_trace if to is OWN else output_file)(target, [source])
+    (output_trace if to is OWN else output_file)(target, _read(arguments.source, to))
     origin = _form(arguments.source_format, source) if to.kind is Kind.TRACE else None
     if to.kind is Kind.MACHINE and source.suffix and source.exists() and (other := format_of(source)):
         raise UsageError(f"{source}: source must be a machine for a target of form {to.name}, got {other.title}")
@@ -47,6 +47,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _form(name: str | None, path: Path) -> Format:
     return BY_NAME[name] if name else format_of(path) or OWN
+
+
+def _read(source: str, to: Format) -> list[str | Path]:
+    """Return the files and folders that are read, as far as their names are known."""
+    if to.kind is not Kind.MEASUREMENTS:
+        return [source]
+    from clue.cli.model_runs import read_by  # noqa: PLC0415 - only for measurements
+
+    return read_by(source, None)
 
 
 def _refuse_idle(arguments: argparse.Namespace, origin: Format | None, to: Format) -> None:

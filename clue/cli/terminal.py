@@ -228,8 +228,8 @@ def _output(path: Path, read: Iterable[str | Path]) -> Path:
     except OSError as error:
         raise UsageError(f"{path}: output must be a file that can be made, got: {error.strerror or error}") from None
     folder = Path(os.path.realpath(path)).parent
-    # A program may be recorded into a folder that exists already, whatever its parent is.
-    if not path.is_dir() and folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+    # A trace replaces its folder, so its parent must be writable even if the folder exists.
+    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"{path}: output must be a file that can be made, got: {os.strerror(errno.EACCES)}")
     return path
 

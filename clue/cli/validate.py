@@ -8,12 +8,12 @@ import math
 from pathlib import Path
 
 from clue.cli.effects import refuse
-from clue.cli.terminal import Report, check_plots, plots_folder, progress, say, show, show_json
+from clue.cli.terminal import Report, check_plots, output_file, plots_folder, progress, say, show, show_json
 from clue.cli.traces import Traces
 from clue.config.model_errors import known_model_error, shipped_model_error, site_file
 from clue.config.validations import MeasuredCase, ValidationConfig, load_validation
 from clue.errors import UsageError
-from clue.files import write_texts
+from clue.files import noted, write_texts
 from clue.kernel import Candidate, Program, compile_program
 from clue.predict.application import Key
 from clue.predict.replaying import Origin, must_be_one_program, recording
@@ -30,9 +30,10 @@ from clue.validation.learning import Known, as_yaml, learn
 def run(arguments: argparse.Namespace) -> int:
     """Predict the measured runs, and show the errors."""
     check_plots(arguments.plots)
+    with noted() as read:
+        config = load_validation(arguments.config)
     if arguments.learn:
-        site_file()  # refused before anything is simulated if there is none
-    config = load_validation(arguments.config)
+        output_file(site_file(), read)  # refused before anything is simulated
     if not arguments.samples:
         refuse(arguments, ["--seed"], "with --samples of 1 or more", "0", config.name)
     if all(case.program.measured is not None for case in config.cases):

@@ -13,6 +13,7 @@ import pytest
 
 from clue.cli.exports import write_ranking
 from clue.cli.terminal import output_trace
+from clue.errors import UsageError
 from clue.purchase import Scenario
 from clue.report import timeline
 from tests.cli import test_commands
@@ -121,13 +122,14 @@ def test_where_nothing_can_be_written(option: str, name: str, said: str, capsys:
 def test_a_folder_that_may_not_be_written_is_refused_at_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is simulated first; a program may be recorded into a folder that exists, whatever its parent is."""
+    """Nothing is simulated first; a trace replaces its folder, which takes the right to write to the parent, too."""
     Path("there").mkdir()
     monkeypatch.setattr(os, "access", lambda *_: False)
     status, out, err = run(capsys, "simulate", "run.yaml", "--csv", "r.csv")
     assert (status, out) == (2, "")
     assert err == "clue: r.csv: output must be a file that can be made, got: Permission denied\n"
-    assert output_trace("there") == Path("there")
+    with pytest.raises(UsageError, match="there: output must be a file that can be made, got: Permission denied"):
+        output_trace("there")
 
 
 def test_files_beside_a_timeline_are_not_overwritten_by_tables(capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,3 +108,12 @@ def test_faults(source: str, text: str, said: str, capsys: pytest.CaptureFixture
     assert main(("convert", source, "x.jsonl")) == 2
     assert said in capsys.readouterr().err
     assert not Path("x.jsonl").exists()
+
+
+def test_no_recording_gets_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """A further file would make a folder that no later recording may replace."""
+    saved(Path(), [(8, 2), (16, 4)])
+    assert main(("convert", "ring-{size}-{ranks}.clue", "ring-16-4.clue/m.jsonl")) == 2
+    rule = "output must not be a file that the command reads, got ring-16-4.clue"
+    assert capsys.readouterr().err == f"clue: ring-16-4.clue/m.jsonl: {rule}\n"
+    assert not Path("ring-16-4.clue/m.jsonl").exists()

@@ -187,6 +187,27 @@ def test_what_a_site_learns_goes_before_what_is_shipped(
     assert math.log(case["interval"]["high"] / case["predicted"]) >= learned.shared.deviation
 
 
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("there", "there: output must be a file, got a folder"),
+        ("near.yaml/errors.yaml", "near.yaml/errors.yaml: output must be a file that can be made, got: "),
+        ("runs.csv", "runs.csv: output must not be a file that the command reads, got runs.csv"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused_before_anything_is_predicted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: str, said: str
+) -> None:
+    """No error is shown first, and measured times are not lost."""
+    Path("there").mkdir()
+    before = Path("runs.csv").read_text()
+    monkeypatch.setenv("CLUE_MODEL_ERROR", file)
+    status, out, err = run(capsys, "validate", "validate.yaml", "--samples", "0", "--learn")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"clue: {said}")
+    assert Path("runs.csv").read_text() == before
+
+
 def test_table_of_several_runs_in_a_cell(capsys: pytest.CaptureFixture[str]) -> None:
     """A column of runs replaces that of their median, and lines with # are comments."""
     Path("runs.csv").write_text(
