@@ -455,5 +455,7 @@ class ScenarioForm(Form):
     discount_rate: UpToOne = Field(0.0, description="Discount rate per year, as a share: 0.03 for 3 %.")
     notes: Notes = Field(default=[], description="What a reader of the ranking should know.")
     full: dict[str, Any] | None = Field(
-        None, description="Keys that differ in the full-size variant of this comparison."
+        None,
+        description="Keys that differ in the full-size variant of this comparison; null removes a key. Below with of "
+        "an option it removes the key of its machine, also if the option changes it; with: null removes all changes.",
     )

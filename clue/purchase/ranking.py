@@ -38,9 +38,6 @@ from clue.units import format_share
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
 #: Number of first options whose queues are also simulated at other loads, if all splits are simulated.
 _CURVES = 7
-_NO_PRICE = (
-    "no price is stated, so it is unknown whether the budget covers it: state its price, or leave out the budget"
-)
 
 
 def rank_options(
@@ -410,9 +407,10 @@ class _Report:
         for attempt in self.attempts:
             if not attempt.cells:
                 yield _entry(attempt.option, attempt.reason)
-        for known, reason in ((None, _NO_PRICE), (False, "costs more than the budget")):
+        for known in (None, False):
             for option, is_covered in zip(self.scenario.options, self.affordable, strict=True):
                 if is_covered is known:
+                    reason = _no_price(option) if known is None else "costs more than the budget"
                     yield _entry(option, reason, affordable=known)
 
     def _counted(self, attempt: Attempt) -> Iterator[WorkloadOutcome]:
@@ -469,6 +467,15 @@ class _Report:
         """Return the limits that options miss, judged alike for all: limits in use, if any option got that far."""
         in_use = {each.option.name: self.scores.misses(each) for each in self.attempts if each.cells}
         return in_use if self.attempts else self.barred
+
+
+def _no_price(option: Option) -> str:
+    """Return why it is unknown whether the budget covers an option: prices of some of its nodes are no price of it."""
+    types = option.machine.node_types()
+    lacking = [name for name, node in types.items() if node.price is None]
+    of = f" for some of its nodes ({named(lacking)})" if 0 < len(lacking) < len(types) else ""
+    unknown = f"no price is stated{of}, so it is unknown whether the budget covers it"
+    return f"{unknown}: state its price, or leave out the budget"
 
 
 def _amount(option: Option) -> float:

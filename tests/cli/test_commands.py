@@ -467,6 +467,16 @@ def test_an_option_without_a_price_is_neither_affordable_nor_not(capsys: pytest.
     assert out.index("- some:") < out.index("- four (3,600 EUR): costs more than the budget")
 
 
+def test_a_price_of_some_nodes_is_no_price_of_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    """The reason names the node types without one: a sum over the others would be too low."""
+    priced = "{machine: kishimoto, with: {node_types: {athlon: {price: 500 EUR}}}}"
+    edit("which.yaml", "options:\n", f"options:\n  some: {priced}\n")()
+    status, out, _ = run(capsys, "simulate", "which.yaml", "--json")
+    (some,) = (each for each in json.loads(out)["ranking"] if each["option"] == "some")
+    assert status == 0
+    assert some["reason"].startswith("no price is stated for some of its nodes (pentium-ii), so it is unknown whether")
+
+
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [

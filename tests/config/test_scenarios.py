@@ -197,6 +197,14 @@ def test_null_in_the_full_size_removes_a_key_of_the_machine(tmp_path: Path, host
     assert usual.machine.nodes[0].processors == full.machine.nodes[0].processors == (2 if "processors" in host else 1)
 
 
+def test_null_in_the_full_size_removes_all_changes_of_an_option(tmp_path: Path) -> None:
+    """At the full size the machine is as in its file, with 1 GB a node."""
+    text = changed(SCENARIO, "price: 900 EUR}", "price: 900 EUR, with: {node_types: {host: {memory: 2 GB}}}}")
+    text += "full: {options: {A: {with: null}}}\n"
+    (usual,), (full,) = (scenario(tmp_path, text, full=each).options for each in (False, True))
+    assert (usual.machine.nodes[0].memory, full.machine.nodes[0].memory) == (2e9, 1e9)
+
+
 @pytest.mark.parametrize("full", ["7000 EUR", "{amount: 7000 EUR, from: A}"])
 def test_the_amount_asked_for_goes_before_that_of_the_full_size(tmp_path: Path, full: str) -> None:
     """An amount from the command line replaces that of ``full``, whose option stays."""
