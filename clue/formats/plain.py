@@ -6,8 +6,9 @@ does not support are lowered to messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -293,12 +294,23 @@ class _Flattening:
 
     def message(self, row: Row) -> Sequence[Step]:
         """Send or receive."""
+        return self._sent_or_received(row, self._probed.values())
+
+    def _sent_or_received(self, row: Row, probed: Iterable[Row]) -> Sequence[Step]:
+        """Send or receive, after matched probes that are not received yet."""
         if row.peer == PROC_NULL or row.flags & _CANCELLED:
             return ()
         blocking = row.request == NO_REQUEST
         sends = row.op in _SENDS
         if not blocking:
             self._open.add(row.request)
+        channel = row.peer, row.context, row.tag
+        if not sends and any((each.peer, each.context, each.tag) == channel for each in probed):
+            self._remarks.count(
+                "receive is written before that of an earlier matched probe and takes the message that the probe had|"
+                "receives are written before those of earlier matched probes and take the messages that these had",
+                "found",
+            )
         tag = self._channels.tag(row.context, row.tag)
         return (self._message(sends, row.peer, tag, row.nbytes, None if blocking else row.request),)
 
@@ -309,11 +321,12 @@ class _Flattening:
 
     def matched_receive(self, row: Row) -> Sequence[Step]:
         """Receive the message that the matched probe found."""
+        earlier = [self._probed[each] for each in takewhile(lambda each: each != row.request, self._probed)]
         probe = self._probed.pop(row.request, None)
         if probe is None:
             return ()
         request = row.request if row.flags & _NONBLOCKING else NO_REQUEST
-        return self.message(probe._replace(op=int(Op.RECV), request=request))
+        return self._sent_or_received(probe._replace(op=int(Op.RECV), request=request), earlier)
 
     def wait(self, row: Row) -> Sequence[Step]:
         """Wait for the requests that exist."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.errors import UsageError
 from clue.formats.growing import LONGEST
@@ -16,6 +17,7 @@ from clue.trace import Op
 from clue.trace.meaning import LARGEST, LARGEST_TAG
 from clue.units import count_of
 
+Doubles = npt.NDArray[np.float64]
 #: Largest number of faults told of one file.
 _MOST_FAULTS = 20
 #: Bytes of SimGrid's datatypes by number, from DOUBLE (0) to COUNT (59), on 64-bit Linux.
@@ -213,11 +215,15 @@ class _Reader:
                 at, _ = self._whole(each, at, what)
         return at
 
-    def _burst(self, word: int, at: Integers, what: str, nanoseconds: float) -> tuple[Integers, Integers]:
-        """Return the lengths of bursts in nanoseconds; ``nanoseconds`` is the length of the figures' unit."""
+    def _times(self, word: int, at: Integers, what: str, nanoseconds: float) -> tuple[Integers, Doubles]:
+        """Return times in nanoseconds; ``nanoseconds`` is the length of the figures' unit."""
         values, good = self._lines.real(at, word)
         at, values = self._keep(at, good, f"{what} must be a finite number", word), values[good]
-        at, values = self._keep(at, values >= 0, f"{what} {_NOT_NEGATIVE}", word), values[values >= 0] * nanoseconds
+        return self._keep(at, values >= 0, f"{what} {_NOT_NEGATIVE}", word), values[values >= 0] * nanoseconds
+
+    def _burst(self, word: int, at: Integers, what: str, nanoseconds: float) -> tuple[Integers, Integers]:
+        """Return the lengths of bursts in whole nanoseconds, as :meth:`_times` does."""
+        at, values = self._times(word, at, what, nanoseconds)
         good = values < LONGEST
         at = self._keep(at, good, f"{what} must be computation of less than {LONGEST:g} ns", word)
         return at, np.rint(values[good]).astype(np.int64)
@@ -272,10 +278,10 @@ class _Reader:
 
     def take_sleep(self, at: Integers) -> None:
         """Read how long the rank sleeps, which is the size of its op, ns."""
-        at, times = self._burst(2, at, "seconds", 1e9)
+        at, times = self._times(2, at, "seconds", 1e9)
         good = times <= LARGEST
         at = self._keep(at, good, f"seconds must be at most {LARGEST} ns", 2)
-        self._nbytes[at] = times[good]
+        self._nbytes[at] = np.rint(times[good]).astype(np.int64)
 
     def take_communicator(self, at: Integers) -> None:
         """Skip the lines, as SimGrid does."""

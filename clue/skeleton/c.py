@@ -302,7 +302,7 @@ class _Writer:
             yield f"#define AT_ONCE {max(room.nonblocking, 1)}L"
             yield "#define MOST_AT_ONCE (int)(AT_ONCE < INT_MAX ? AT_ONCE : INT_MAX)"
         vectors = f", ROOMS = {room.pending}" if "rooms" in needed else ""
-        vectors += f", VECTORS = {2 * room.pending + 2}" if "vector" in needed else ""
+        vectors += f", VECTORS = {room.lists}" if "vector" in needed else ""
         if "requests" in needed:
             ages = [age for call in program.calls() for name in ("age", "ages") if name in call.numbers
                     for age in values_of(call.numbers[name], program)]  # fmt: skip

@@ -64,11 +64,14 @@ class Lowered:
         trace: The trace.
         bursts: The burst of each of its ops, ns.
         pending: Maximum number of requests open at once on one rank.
+        lists: Maximum number of lists of sizes that the v-calls of one rank name until the first of these calls is
+            complete.
     """
 
     trace: Trace
     bursts: Integers
     pending: int
+    lists: int
 
 
 def lower(trace: Trace) -> Lowered:
@@ -77,7 +80,7 @@ def lower(trace: Trace) -> Lowered:
     starts = trace.row_extras
     along = np.where(ops.are(Op.SEND, Op.RECV), int(_ALONG), 0) | int(_KEPT)
     one, half = _exchanges(ops), _halves(ops, starts)
-    request, waits, pending = _requests(trace, ranks, starts, one, half)
+    request, waits, pending, ends = _requests(trace, ranks, starts, one, half)
     messages = ~ops.are(*COLLECTIVES)
     tag, nbytes = np.where(messages, np.maximum(ops.tag, 0), ops.tag).astype(np.int64), ops.nbytes.copy()
     lists = [waits, *_neighbours(ops, starts), (one, _sent(trace, ranks, one + 1))]
@@ -109,7 +112,7 @@ def lower(trace: Trace) -> Lowered:
         probe=None,
         typical=None,
     )
-    return Lowered(Trace(head, Ops(**narrow, extras=extras)), bursts, pending)
+    return Lowered(Trace(head, Ops(**narrow, extras=extras)), bursts, pending, _lists_at_once(trace, ends))
 
 
 def _carried(trace: Trace, ranks: Integers) -> Integers:
@@ -167,8 +170,12 @@ def _sent(trace: Trace, ranks: Integers, rows: Integers) -> Integers:
 
 def _requests(
     trace: Trace, ranks: Integers, starts: Integers, one: Integers, half: Integers
-) -> tuple[Integers, _Lists, int]:
-    """Return renumbered requests, the lists of waits for some pending requests, and the maximum number pending."""
+) -> tuple[Integers, _Lists, int, Integers]:
+    """Return renumbered requests, the lists of waits for some pending requests, and the maximum number pending.
+
+    Also returns for each row at which row its call is complete: itself, the first wait for its request, or the last row
+    of the rank.
+    """
     ops = trace.ops
     within_one = np.zeros(len(ops), np.bool_)
     within_one[one[:, None] + np.arange(3)] = within_one[half[:, None] + np.arange(2)] = True
@@ -183,22 +190,26 @@ def _requests(
     keys = _keys(ranks[first], ops.request[first])
     order = np.argsort(keys, kind="stable")
 
-    def renumbered(of: Integers, old: npt.NDArray[np.int32] | Integers) -> Integers:
-        """Return the new numbers of requests of some ranks: each that of the last request with the old number."""
+    def begun(of: Integers, old: npt.NDArray[np.int32] | Integers) -> Integers:
+        """Return the rows that begin requests of some ranks: each the last one with the old number."""
         at = np.searchsorted(keys[order], _keys(of, old), side="right") - 1
-        found: Integers = number[first[order[at]]]
+        found: Integers = first[order[at]]
         return found
 
     request = np.full(len(ops), NO_REQUEST, np.int64)
     request[first] = number[first]
     matched = np.flatnonzero(ops.are(Op.MRECV))
-    request[matched] = renumbered(ranks[matched], ops.request[matched])
-    some = np.flatnonzero(waits & ~everything & (asked > 0))
+    request[matched] = number[begun(ranks[matched], ops.request[matched])]
+    some = np.flatnonzero(waits & (asked > 0))
     owner = np.repeat(some, asked[some])
     several = ops.count[owner] > 0
     entries = ops.request[owner].astype(np.int64)
     entries[several] = ops.extras[(starts[owner] + within(asked[some]))[several]]
-    return request, (owner, renumbered(ranks[owner], entries)[:, None]), int((pending + begins).max(initial=0))
+    rows = begun(ranks[owner], entries)
+    ends = np.where(begins, np.array(trace.head.offsets[1:], np.int64)[ranks] - 1, np.arange(len(ops)))
+    np.minimum.at(ends, rows, owner)
+    listed = ~everything[owner]
+    return request, (owner[listed], number[rows[listed]][:, None]), int((pending + begins).max(initial=0)), ends
 
 
 def _always(ops: Ops, waits: Mask, so: Mask) -> Mask:
@@ -270,6 +281,14 @@ def _sizes(
     flags[between[:, one_way]] &= ~int(Flag.IN_PLACE)
     for member, own in enumerate(between):
         yield own, np.concatenate([sent[member], sent[:, :, member].T], axis=1)
+
+
+def _lists_at_once(trace: Trace, ends: Integers) -> int:
+    """Return how many lists of sizes the v-calls of a rank name at most until the first of these calls is complete."""
+    ops = trace.ops
+    named = np.where(ops.are(Op.ALLTOALLV), 2, _of_shares(ops)).astype(np.int64)
+    so_far = _of_rank(trace, named)
+    return int(np.where(named > 0, so_far[ends] - so_far + named, 0).max(initial=0))
 
 
 def _neighbours(ops: Ops, starts: Integers) -> Iterator[_Lists]:

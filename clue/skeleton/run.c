@@ -101,7 +101,7 @@ static const long *next_list(int table)
 }
 
 //@ vector
-/* Return RANKS sizes of blocks, followed by their offsets; with room for all calls that may be under way. */
+/* Return RANKS sizes of blocks, followed by their offsets. MPI may read them until the call is complete. */
 static const int *vector(const long *sizes)
 {
     static int vectors[VECTORS][2 * RANKS], turn;

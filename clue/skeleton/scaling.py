@@ -16,7 +16,7 @@ iterations are kept with bytes and computation multiplied by the weight, so that
 
 Events that are kept keep their recorded computation; the computation of a rank, region and call site is then scaled so
 that a rank's computation in each region is that of the application / K, to the nanosecond. Sleeps are scaled by rank
-and call site in the same way.
+and call site in the same way; a rank of whose sleeps none would be kept keeps its longest.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ def scaled(parameters: Parameters, clusters: Clusters, loops: Sequence[Loop], ti
     events, sizes = parameters.events, parameters.sizes
     weights = weigh(parameters, loops, times, scale)
     share = _shares(events, clusters.of, weights)
+    share[_asleep(events, share, scale)] = 1.0
     rows = _of_rows(events, share)
     alone = _alone(events.trace, rows, scale)
     rows[alone] = 1.0
@@ -284,13 +285,24 @@ def _of_rows(events: Events, share: Doubles) -> Doubles:
 
 def _alone(trace: Trace, rows: Doubles, scale: float) -> Integers:
     """Return, by rank, the longest row of each region of which nothing is kept, to carry the computation there."""
-    cell = _cells(trace)
-    cells = trace.ranks * len(trace.head.regions)
-    due = np.bincount(cell, trace.bursts, cells) / scale
-    kept = np.bincount(cell, rows > 0, cells)
-    order = np.lexsort((trace.bursts, cell))
-    lasts = order[np.flatnonzero(np.diff(cell[order], append=-1))]
-    alone: Integers = lasts[(due[cell[lasts]] >= 0.5) & (kept[cell[lasts]] == 0)]
+    return _longest_of_none(_cells(trace), trace.bursts, rows > 0, scale)
+
+
+def _asleep(events: Events, share: Doubles, scale: float) -> Integers:
+    """Return, by rank, the unit of the longest sleep where no sleep is kept, to carry the time of all its sleeps."""
+    trace = events.trace
+    rows = np.flatnonzero(trace.ops.are(Op.SLEEP))
+    spent, unit = trace.ops.nbytes[rows], events.unit[rows]
+    found: Integers = unit[_longest_of_none(trace.row_ranks[rows], spent, (share[unit] > 0) & (spent > 0), scale)]
+    return found
+
+
+def _longest_of_none(group: Integers, spent: Integers, kept: Mask, scale: float) -> Integers:
+    """Return the longest entry of each group of which nothing is kept, if its time spent / the scale is not 0."""
+    due, some = np.bincount(group, spent) / scale, np.bincount(group, kept)
+    order = np.lexsort((spent, group))
+    lasts = order[np.flatnonzero(np.diff(group[order], append=-1))]
+    alone: Integers = lasts[(due[group[lasts]] >= 0.5) & (some[group[lasts]] == 0)]
     return alone
 
 

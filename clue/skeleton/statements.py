@@ -243,12 +243,14 @@ class Room:
         largest: Bytes that the largest call sends or receives.
         nonblocking: Bytes that the largest nonblocking call receives.
         pending: Maximum number of these pending at once.
+        lists: Maximum number of lists of sizes that v-calls name until the first of these calls is complete.
         buffered: Bytes of all messages that one rank sends in buffered mode; 0 without any.
     """
 
     largest: int
     nonblocking: int
     pending: int
+    lists: int
     buffered: int
 
 

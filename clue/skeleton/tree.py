@@ -77,7 +77,7 @@ class _Tree:
 
     def __init__(self, lowered: Lowered) -> None:
         self._trace = trace = lowered.trace
-        self._pending = lowered.pending
+        self._lowered = lowered
         self._loops: Loops = compress(trace)
         self._rows: dict[tuple[Node, int], Integers] = {}
         self._bursts: list[npt.NDArray[np.float64]] = []
@@ -105,7 +105,7 @@ class _Tree:
             own=tuple(self._own),
             groups={i: group for i, group in groups.items() if i and (i in used or self._numbered)},
             named=self._named,
-            room=room_of(self._trace, self._pending),
+            room=room_of(self._lowered),
         )
 
     def _parts(self) -> Iterator[Statement]:
@@ -474,8 +474,9 @@ def _identifier(name: str, number: int) -> str:
 # --- room ---
 
 
-def room_of(trace: Trace, pending: int) -> Room:
+def room_of(lowered: Lowered) -> Room:
     """Return the buffer memory that the calls of a lowered trace need."""
+    trace, pending = lowered.trace, lowered.pending
     ops, ranks = trace.ops, trace.row_ranks
     nonblocking = ops.are(*COLLECTIVES) & (ops.flags & Flag.NONBLOCKING > 0)
     size = np.array([len(each.group) for each in trace.head.communicators], np.int64)[ops.comm]
@@ -497,5 +498,6 @@ def room_of(trace: Trace, pending: int) -> Room:
         largest=largest,
         nonblocking=max([*own, 0]),
         pending=max(pending if received.any() or nonblocking.any() else 0, neighbours),
+        lists=lowered.lists,
         buffered=min(int(buffered.max(initial=0)), _LARGEST_BUFFER),
     )

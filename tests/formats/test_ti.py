@@ -261,6 +261,25 @@ def test_matched_probe_is_its_receive() -> None:
     assert remarks == ("1 matched probe is left out; its receive stays",)
 
 
+def test_receives_before_that_of_a_matched_probe_are_told() -> None:
+    """A receive between a matched probe and its receive takes the message of 100 B that the probe had found."""
+    trace = TraceBuilder(2)
+    for nbytes, tag in ((100, 3), (200, 3), (300, 4), (400, 3)):
+        trace[0].send(1, nbytes, tag=tag)
+    trace[1].add(Op.MPROBE, peer=0, tag=3, request=0)
+    trace[1].recv(0, tag=3)
+    trace[1].recv(0, tag=4)
+    trace[1].add(Op.MPROBE, peer=0, tag=3, request=1)
+    trace[1].add(Op.MRECV, request=0)
+    trace[1].add(Op.MRECV, request=1)
+    lines, remarks = written(trace)
+    assert lines[1][1:-1] == ["1 recv 0 3 100", "1 recv 0 4 300", "1 recv 0 3 200", "1 recv 0 3 400"]
+    assert remarks == (
+        "2 matched probes are left out; their receives stay",
+        "1 receive is written before that of an earlier matched probe and takes the message that the probe had found",
+    )
+
+
 def test_nonblocking_collective_blocks() -> None:
     """A nonblocking collective is written as a blocking one, with a remark, as the actions of a rank are sequential."""
     trace = TraceBuilder(2)
@@ -436,6 +455,7 @@ BAD = {
     "compute 20000000000000000; compute 10; compute 2e16": r"t\.0:3: rank must compute for at most .* got 4e\+16 ns$",
     "sleep -1": r"t\.0:1: seconds must not be negative, got -1$",
     "sleep 1e7": r"t\.0:1: seconds must be at most 9007199254740992 ns, got 1e7$",
+    "sleep 1e8": r"t\.0:1: seconds must be at most 9007199254740992 ns, got 1e8$",
     "bcast 8 2": r"t\.0:1: root must be a rank from 0 to 1, got 2$",
     "sendRecv 7 1 8 2": r"t\.0:1: source must be a rank from 0 to 1, got 2$",
     "wait 0 1 x": r"t\.0:1: source, destination and tag of a request must be a whole number .*, got x$",

@@ -227,6 +227,19 @@ def test_ranks_sleep_for_seconds_that_grow_with_the_rank(tmp_path: Path) -> None
     assert document_of(ran(command("c", built.build(), tmp_path), 3, "--json"))["seconds"] > 2.19
 
 
+def test_lists_of_a_call_under_way_stay_as_they_are() -> None:
+    """With three Alltoallv during an Ialltoallv, a program in C keeps 4 × 2 lists: none of these is overwritten."""
+    built = TraceBuilder(2, "app.py")
+    for own in built:
+        request = own.icollective(Op.ALLTOALLV, extras=(1, 2))
+        for i in range(3):
+            own.collective(Op.ALLTOALLV, extras=(3 + i, 4))
+        own.wait(request)
+        own.collective(Op.ALLTOALLV, extras=(1, 2))
+    trace = built.build()
+    assert "enum { RANKS = 2, ROOMS = 1, VECTORS = 8, OLDEST = 1 };\n" in c_program(statements_of(trace), about(trace))
+
+
 def idup(own: RankBuilder, other: int) -> None:
     """Begin a constructor of a communicator and a receive; wait for the older one, send, and wait for the other."""
     made, taken = own.icollective(Op.COMM), own.irecv(other)

@@ -199,6 +199,21 @@ def test_sleeps_of_each_rank_are_divided_by_k() -> None:
         assert ops.nbytes[ops.op == Op.SLEEP].sum() == 1_090_000_000
 
 
+def test_a_rank_keeps_a_sleep_though_none_of_its_iterations_with_one_is_kept() -> None:
+    """One rank sleeps for 5 s in one of 100 iterations, of which 10 others are kept: it sleeps for 0.5 s."""
+
+    def body(own: RankBuilder, rank: int, i: int) -> None:
+        own.compute(0.01)
+        if rank == 0 and i == 50:
+            own.add(Op.SLEEP, nbytes=5_000_000_000)
+        own.collective(Op.BARRIER)
+
+    short = construct(looped(2, 100, body), scale=10).trace
+    slept = [short.rank(rank).nbytes[short.rank(rank).op == Op.SLEEP].tolist() for rank in range(2)]
+    assert slept == [[500_000_000], []]
+    assert [short.rank(rank).op.tolist().count(Op.BARRIER) for rank in range(2)] == [10, 10]
+
+
 # --- programs ---
 
 
