@@ -27,7 +27,7 @@ def relative_performance(times: Sequence[float]) -> tuple[float, ...]:
     Raises:
         UsageError: If there is no time, or one that is not positive and finite.
     """
-    if not times or not all(0 < time < math.inf for time in times):
+    if len(times) == 0 or not all(0 < time < math.inf for time in times):
         raise UsageError(f"balance: times must be one or more numbers > 0, got {list(times)}")
     slowest = max(times)
     return tuple(slowest / time for time in times)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -72,10 +71,11 @@ class Server(ThreadingHTTPServer):
     def availability(self) -> dict[str, object]:
         """Return the availability of this host, with its age."""
         with self._looking:
-            now = time.monotonic()
-            if self._seen is None or now - self._seen[0] > FRESH:
-                self._seen = time.monotonic(), self.forecaster.look(self.forecaster.host).document()
-            return {"available": self._seen[1], "age": time.monotonic() - self._seen[0]}
+            clock = self.forecaster.figures.clock  # goes on while the computer is suspended
+            now = clock()
+            if self._seen is None or not 0 <= now - self._seen[0] <= FRESH:
+                self._seen = now, self.forecaster.look(self.forecaster.host).document()
+            return {"available": self._seen[1], "age": max(0.0, clock() - self._seen[0])}
 
     def links(self) -> dict[str, object]:
         """Return the links of this host; those to its peers are measured again if they are too old.
@@ -90,7 +90,7 @@ class Server(ThreadingHTTPServer):
             measurer = self._measurer
         measurer.join(self.forecaster.patience / 2)
         found = self.forecaster.links()
-        now = time.time()
+        now = self.forecaster.figures.clock()
         told = [{"between": ends, "age": now - figure.measured, **figure.value} for ends, figure in found.items()]
         return {"host": self.forecaster.host, "links": told}
 

@@ -215,5 +215,8 @@ def _tell(out: Any, document: object) -> None:
 
 
 if __name__ == "__main__":
+    # What child processes and libraries of a routine print goes to standard error, not between the answers.
+    sys.stdout = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     main(sys.argv[1])
     os._exit(0)  # skips whatever a routine's library would do at exit

@@ -11,7 +11,7 @@ anywhere, even below 0; :func:`clue.models.fit` keeps coefficients above 0 and m
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,8 +36,8 @@ class Staged:
         outer: Terms over the other feature.
         coefficients: Coefficients of the products, shape (inner terms, outer terms): a row is one inner coefficient.
         domain: Smallest and largest measured value of each feature.
-        deviation: Root mean square of the relative leave-one-out error over values of a feature; infinite if there are
-            too few values to leave one out.
+        deviation: Root mean square of the relative leave-one-out error over values of both features; infinite if either
+            has several values, but too few to leave one out.
         table: Result of the first stage: coefficients of the inner terms by value of the outer feature.
     """
 
@@ -68,7 +68,7 @@ class Staged:
             ModelError: As :meth:`seconds`.
         """
         middle = self.seconds(features)
-        reach = np.where(middle == 0, 0.0, np.abs(middle) * (self.deviation if middle.any() else 0.0))
+        reach = np.multiply(np.abs(middle), self.deviation, out=np.zeros_like(middle), where=middle != 0)
         return middle, np.maximum(middle - reach, np.minimum(middle, 0.0)), middle + reach
 
     def inside(self, features: Features) -> Flags:
@@ -201,24 +201,37 @@ def _deviation(
     values: tuple[Floats, Floats],
     points: Points,
 ) -> float:
-    """Return the relative leave-one-out error over the values of either feature."""
+    """Return the relative leave-one-out error over the values of both features.
+
+    It is infinite if no value of a feature that has several can be left out: the fit goes through all of them, however
+    wrong it is between and beyond them.
+    """
     off: list[Floats] = []
-    for out in _left_out(values):
-        kept = values[0][~out], values[1][~out]
-        try:
-            table = _table(names[0], terms[0], kept, points.seconds[~out])
-            coefficients = over(names[1], list(table), np.array(list(table.values())), terms[1])
-        except ModelError:
-            continue  # too few values remain for a fit
-        fitted = Staged(*terms, coefficients).seconds(dict(zip(names, (each[out] for each in values), strict=True)))
-        off.append((fitted - points.seconds[out]) / points.scale[out])
+    for feature in values:
+        distinct = np.unique(feature).tolist()
+        found = [each for value in distinct if len(each := _left_out(names, terms, values, points, feature == value))]
+        if len(distinct) > 1 and not found:
+            return math.inf
+        off += found
     return float(np.sqrt(np.mean(np.concatenate(off) ** 2))) if off else math.inf
 
 
-def _left_out(values: tuple[Floats, Floats]) -> Iterator[Flags]:
-    for each in values:
-        for value in np.unique(each).tolist():
-            yield each == value
+def _left_out(
+    names: tuple[str, str],
+    terms: tuple[tuple[Term, ...], tuple[Term, ...]],
+    values: tuple[Floats, Floats],
+    points: Points,
+    out: Flags,
+) -> Floats:
+    """Return the relative errors at points that are left out of the fit; none if too few values remain for it."""
+    kept = values[0][~out], values[1][~out]
+    try:
+        table = _table(names[0], terms[0], kept, points.seconds[~out])
+        coefficients = over(names[1], list(table), np.array(list(table.values())), terms[1])
+    except ModelError:
+        return np.empty(0)
+    fitted = Staged(*terms, coefficients).seconds(dict(zip(names, (each[out] for each in values), strict=True)))
+    return np.asarray((fitted - points.seconds[out]) / points.scale[out])
 
 
 def _written(terms: Sequence[Term], coefficients: Floats) -> str:

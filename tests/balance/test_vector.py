@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,8 +39,9 @@ def two_kinds() -> Machine:
 
 
 def test_the_slowest_has_one_and_the_others_their_multiple() -> None:
-    """Times of 12, 6 and 4 s are relative performances of 1, 2 and 3."""
+    """Times of 12, 6 and 4 s are relative performances of 1, 2 and 3, also in an array."""
     assert relative_performance([12, 6, 4]) == (1, 2, 3)
+    assert relative_performance(np.array([12.0, 6.0, 4.0])) == (1, 2, 3)  # type: ignore[arg-type]
 
 
 def test_models_are_asked_at_the_size_at_hand() -> None:

@@ -64,6 +64,14 @@ def test_time_and_need(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"low", "high", "inside", "routine", "host", "age", "warnings"} <= set(found)
 
 
+def test_text_counts_many_other_processes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """123 other processes are written as 123."""
+    crowded = Availability(platform.node(), 62, 123.0, 120.0, 0.5, 10**8)
+    monkeypatch.setattr("clue.forecasting.availability.here", lambda _host: crowded)
+    assert main(["forecast", "time", *CUBE.split()]) == 0
+    assert "50%, beside 123 other processes" in capsys.readouterr().out
+
+
 def test_text_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     """The text states load, memory and age, and warns of sizes outside the measured range."""
     assert main(["forecast", "time", *CUBE.split(), "--m", "9000"]) == 0

@@ -462,6 +462,22 @@ def test_a_peer_that_keeps_silent_hides_no_known_links(tmp_path: Path, monkeypat
     assert measured == ["silent"]
 
 
+def test_a_server_looks_again_after_a_suspension(tmp_path: Path) -> None:
+    """A look counts for 5 s by the clock, which goes on during a suspension; not if the clock was set back."""
+    looks, ages, clock = list[str](), list[object](), Clock()
+
+    def look(host: str) -> object:
+        looks.append(host)
+        return idle(host)
+
+    with forecasting(tmp_path, look=look) as forecaster, Server(forecaster) as server:
+        forecaster.figures.clock = clock
+        for passed in (0, 5, 3600, -10):
+            clock.now += passed
+            ages.append(server.availability()["age"])
+    assert (ages, len(looks)) == ([0, 5, 0, 0], 3)
+
+
 def test_an_older_figure_of_another_host_replaces_none(two: tuple[Forecaster, Server, list[str]]) -> None:
     """A host reports a link that was measured 110 s ago; the one measured here just now stays."""
     forecaster, server, _ = two

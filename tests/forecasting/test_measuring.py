@@ -91,6 +91,7 @@ def fails(n): raise ValueError("n is odd" if n % 2 else "n is even")
 def ends(n): import os; os._exit(3)
 def sleeps(n): time.sleep(9)
 def loud(n): print("result", n)
+def spawns(n): import subprocess; subprocess.run(["echo", "5"])
 def nothing(): pass
 def some(*sizes): pass
 def twice(n):
@@ -110,8 +111,11 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("own")
 def test_any_function_can_be_measured() -> None:
-    """Any function can be measured by the names of its sizes, also if it prints; its library is its module's text."""
-    for name in ("own:plain", "own:steps", "own:loud"):
+    """Any function can be measured by the names of its sizes; its library is its module's text.
+
+    What it prints, or a process that it starts, does not disturb that.
+    """
+    for name in ("own:plain", "own:steps", "own:loud", "own:spawns"):
         with bench(name) as running:
             assert running.routine.parameters == ("n",)
             assert running.routine.library.startswith("own ")

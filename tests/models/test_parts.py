@@ -77,6 +77,18 @@ def test_runs_that_never_enter_a_loop_do_not_tell_what_an_iteration_takes() -> N
     assert program_model_document(model)["domain"] == {"n": [100, 300], "P": [1, 4]}
 
 
+def test_two_numbers_of_ranks_do_not_tell_the_form_of_a_count() -> None:
+    """One round of 1 s on 2 ranks and three on 4 may be P - 1, 15 on 16 ranks, or another form: no error is known."""
+    at = [(float(n), p) for p in (2.0, 4.0) for n in (100, 200, 300)]
+    rounds = Repeated("loop", tuple(p - 1 for _, p in at), (Part("Recv", (1.0,) * len(at)),))
+    runs = Runs(tuple(n for n, _ in at), tuple(p for _, p in at), (rounds,))
+    model = ProgramModel("deal", "plausible", "bio", "deal-{size}-{ranks}.clue", "", runs)
+    said = model.predict(200, 16)
+    assert said.seconds == pytest.approx(15, rel=0.01) and said.high == math.inf
+    (doubt,) = doubts(model.time, 200, 16)
+    assert doubt.startswith("loop/Recv takes 100% of the time")
+
+
 def test_shares_of_parts_below_0() -> None:
     """A part takes 5 s, of unknown error, and another -4 s: it is 5 of 9 s, not five times the whole second."""
     parts = {

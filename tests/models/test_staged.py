@@ -58,6 +58,37 @@ def test_too_few_values_to_leave_one_out_have_no_interval() -> None:
     assert [each[0] for each in found.predict({"n": [1], "P": [1]})] == pytest.approx([1, 0, math.inf])
 
 
+@pytest.mark.parametrize(
+    ("sizes", "ranks", "powers", "outer", "asked", "wanted"),
+    [
+        ((1, 2, 3), (1, 2, 4), (3, -1), ("1", "1/P"), (4, 1), 58),
+        ((1, 2, 3, 4), (1, 2), (1, 2), ("1", "P"), (1, 4), 10),
+    ],
+)
+def test_each_feature_needs_values_to_leave_out(
+    sizes: tuple[int, ...],
+    ranks: tuple[int, ...],
+    powers: tuple[int, int],
+    outer: tuple[str, str],
+    asked: tuple[int, int],
+    wanted: float,
+) -> None:
+    """The fits of n³/P at three sizes and of n P² on two numbers of ranks are 6n² - 11n + 6 over P, and n (3P - 2).
+
+    They predict 58 instead of 64, and 10 instead of 16. The error at values of the other feature, 0, tells nothing.
+    """
+    n, p = (np.array(column, np.float64) for column in zip(*product(sizes, ranks), strict=True))
+    found = fit_in_turn({"n": n, "P": p}, n ** powers[0] * p ** powers[1], outer=outer)
+    said = found.predict({"n": [asked[0]], "P": [asked[1]]})
+    assert [each[0] for each in said] == pytest.approx([wanted, 0, math.inf])
+
+
+def test_no_time_has_no_width_beside_times_of_unknown_error() -> None:
+    """A time of n is 0 s at n = 0, whatever its error, and at n = 2 from 0 to infinity."""
+    found = Staged((Term.parse("n"),), (Term(),), np.array([[1.0]]), deviation=math.inf)
+    assert [each.tolist() for each in found.predict({"n": [0, 2]})] == [[0, 2], [0, 0], [0, math.inf]]
+
+
 def test_a_time_below_0_is_the_low_end_itself() -> None:
     """A line of n - 2 is -1 at n = 1, and so is the low end of its interval, whatever the error."""
     found = fit_in_turn({"n": [3, 4], "P": [1, 1]}, [1, 2], ("1", "n"), ("1",))

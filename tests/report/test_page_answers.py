@@ -130,6 +130,16 @@ def test_steps_are_told_and_drawn_where_one_gains() -> None:
     read(ranking_page(asked(steps=STEPS), scenario(), "clue", "clue 0.1"))  # names are escaped
 
 
+def test_gains_have_all_digits_before_the_point() -> None:
+    """123,456 points more for 5,000 ATS are 24,691 for 1,000; a gain just below 10,000 is rounded to it."""
+    step, worse = (replace(each, gain=gain) for each, gain in zip(STEPS.steps, (123_456.0, -9_999.7), strict=True))
+    found = asked(steps=replace(STEPS, steps=(step, worse)))
+    gains = ["+123,456", "+24,691", "-10,000", "-555.5"]
+    assert [cell for each in rows(section(found, "steps")) for cell in each[-2:]] == gains
+    text = rendered(ranking_text(found), 160)
+    assert all(each in text for each in gains)
+
+
 def test_own_or_rented() -> None:
     """The break-even is shown as a table and as lines; an option that is always cheaper has no lines."""
     found = asked(break_even=(CROSSING, NEVER))

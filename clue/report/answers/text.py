@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clue.report.shared.table import add_row, bullets, heading, stack, table, words
-from clue.units import Money, count_of, format_share, format_time
+from clue.units import Money, count_of, format_figure, format_share, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,10 +101,15 @@ def gain_headings(steps: Steps, unit: str) -> tuple[str, str]:
     return f"gain{of}", f"gain for 1,000 {steps.amount.currency}{of}"
 
 
+def gain_words(gain: float) -> str:
+    """Format a gain with its sign: ``"+3.97"``, ``"-12,345"``."""
+    return f"{'-' if gain < 0 else '+'}{format_figure(abs(gain))}"
+
+
 def _steps_table(steps: Steps, score: Callable[[float], str], unit: str) -> Table:
     numbers = ("costs more", "score", *gain_headings(steps, unit))
     shown = table("step", *numbers, numbers=numbers, title=f"Steps from {steps.base}, by gain for the money")
     for each in steps.steps[:_SHOWN]:
-        gains = (f"{each.gain:+.4g}", f"{1000 * each.gain_per_unit:+.4g}")
+        gains = map(gain_words, (each.gain, 1000 * each.gain_per_unit))
         add_row(shown, each.what, str(each.price), score(each.score), *gains)
     return shown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from clue.report.shared.table import NONE, add_row, facts, heading, stack, table, words
 from clue.report.shared.warnings import warnings_text
-from clue.units import count_of, format_share, format_size, format_time
+from clue.units import count_of, format_figure, format_share, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,13 +28,14 @@ _SHOWN = 20
 def forecast_text(found: Forecast) -> RenderableType:
     """Show the forecast of a routine, and its reasons."""
     there = found.available
+    others = f"{format_figure(there.runnable, 2)} other processes"
     return stack(
         heading(f"{found.routine} on {found.host}: {format_time(found.seconds)}"),
         facts(
             (
                 ("80 % interval", f"{format_time(found.low)} to {_time(found.high)}, at this load"),
                 ("unloaded", format_time(found.need.seconds)),
-                ("share of a core", f"{format_share(there.cpu)}, beside {there.runnable:.2g} other processes"),
+                ("share of a core", f"{format_share(there.cpu)}, beside {others}"),
                 ("memory", f"{format_size(found.memory)} of {format_size(there.memory)} free"),
                 ("load is", f"{format_time(max(0.0, time.time() - found.measured))} old"),
             )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from clue.purchase import Ranking
 from clue.purchase.questions.answers import BreakEven, Cheapest, Steps
-from clue.report.answers.text import break_even_sentence, cheapest_sentences, gain_headings, steps_sentence
+from clue.report.answers.text import break_even_sentence, cheapest_sentences, gain_headings, gain_words, steps_sentence
 from clue.report.page import parts
 from clue.report.page.charts import Chart, Line, Point, Row, Series, bars, lines
 from clue.report.page.parts import Cell, Section
@@ -17,8 +17,6 @@ from clue.units import Money, format_amount, format_share, format_time
 
 #: Largest number of steps with bars in a chart, and of pairs of an own and a rented option with lines.
 MOST_BARS, MOST_PAIRS = 12, 1
-#: Gains of at least this are written with all digits before the point.
-_MANY = 1e4
 
 
 def answer_sections(ranking: Ranking) -> Iterator[Section]:
@@ -67,8 +65,8 @@ def _steps(ranking: Ranking, steps: Steps) -> Iterator[Section]:
             Cell(each.option),
             Cell(str(each.price), each.price.amount),
             Cell(format_score(each.score, ranking.unit), each.score),
-            Cell(_gain(each.gain), each.gain),
-            Cell(_gain(1000 * each.gain_per_unit), each.gain_per_unit),
+            Cell(gain_words(each.gain), each.gain),
+            Cell(gain_words(1000 * each.gain_per_unit), each.gain_per_unit),
         )
         for each in steps.steps
     ]
@@ -79,20 +77,15 @@ def _steps(ranking: Ranking, steps: Steps) -> Iterator[Section]:
     yield parts.sheet("steps", title, columns, rows, steps_sentence(steps, score))
 
 
-def _gain(figure: float) -> str:
-    """Format a gain with its sign."""
-    return f"{figure:+.4g}" if abs(figure) < _MANY else f"{figure:+,.0f}"
-
-
 def _gains(steps: Steps, ranking: Ranking) -> Chart:
     """Draw the gain of each step for its money."""
     shown = steps.steps[:MOST_BARS]
     gains = [1000 * each.gain_per_unit for each in shown]
-    rows = [Row(each.what, _gain(gain)) for each, gain in zip(shown, gains, strict=True)]
+    rows = [Row(each.what, gain_words(gain)) for each, gain in zip(shown, gains, strict=True)]
     unit = ranking.unit or ranking.criterion.value.replace("_", " ")
     axis = f"gain for 1,000 {steps.amount.currency} ({unit}), higher is better"
-    height, shapes = bars(rows, [Series("", style.COMPUTE, gains)], axis, _gain)
-    told = "; ".join(f"{each.what} {_gain(gain)}" for each, gain in zip(shown, gains, strict=True))
+    height, shapes = bars(rows, [Series("", style.COMPUTE, gains)], axis, gain_words)
+    told = "; ".join(f"{each.what} {gain_words(gain)}" for each, gain in zip(shown, gains, strict=True))
     words = f"Bars of what steps from {steps.base} gain for 1,000 {steps.amount.currency}. {told}."
     more = f"The best {len(shown)} of {len(steps.steps)} steps." if len(shown) < len(steps.steps) else ""
     return Chart("steps-gain", "Gain of steps for their money", words, height, tuple(shapes), (), more)
