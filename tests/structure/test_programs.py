@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from clue.structure import Example, Generator, Learner, Tables, decided
 from clue.structure.atoms import Atom, Integers, parts, variable
 from clue.structure.forms import ZERO, Comparison, Predicate, Rule, Sum, UndeterminedError
+from clue.structure.groups import members_of
 from clue.structure.rules import Search
 from clue.trace import Flag, Op
 from tests.properties import examples
@@ -216,6 +217,21 @@ def test_a_refusal_says_which_recording_decides(name: str, target: tuple[int, in
     assert str(refusals[0]).endswith(f"differ there: record size {place[0]} on {place[1]} ranks to decide")
     more = replace(case, recorded=(*case.recorded, place))
     assert judge_there(more, learn(more), *target).outcome == EXACT
+
+
+def test_each_group_of_ranks_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a grid of 8 x 8, groups are made for the first rank of each row and column, not for every member."""
+    asked: set[int] = set()
+
+    def members(kinds: Sequence[str], ranks: int, rank: int) -> tuple[int, ...]:
+        asked.add(rank)
+        return members_of(kinds, ranks, rank)
+
+    case = CASES["rows_and_columns"]
+    learned = learn(case)
+    monkeypatch.setattr("clue.structure.generate.members_of", members)
+    assert judge_there(case, learned, 224, 64).outcome == EXACT
+    assert asked == {*range(8), *range(0, 64, 8)}
 
 
 def test_nothing_within_what_was_recorded_decides_what_begins_beyond() -> None:
