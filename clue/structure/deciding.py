@@ -41,9 +41,12 @@ def decided(structure: Structure, generator: Generator, recorded: Sequence[tuple
     known: dict[str, tuple[int, int] | None] = {}
     found = []
     for refusal, (rules, error) in zip(generator.refusals, generator.undetermined, strict=True):
-        if error.why not in known:
-            known[error.why] = next((each for each in places if _decides(structure, rules, error, each)), None)
-        found.append(replace(refusal, decided=known[error.why]))
+        place = known.get(error.why)
+        # What decides between the same forms elsewhere need not do so here, where other ranks may make the call.
+        if error.why not in known or (place is not None and not _decides(structure, rules, error, place)):
+            place = next((each for each in places if _decides(structure, rules, error, each)), None)
+            known.setdefault(error.why, place)
+        found.append(replace(refusal, decided=place))
     return tuple(dict.fromkeys(found))
 
 

@@ -248,6 +248,26 @@ def test_nothing_within_what_was_recorded_decides_what_begins_beyond() -> None:
     assert refusal.decided is None and "to decide" not in str(refusal)
 
 
+def test_a_recording_is_suggested_for_each_call_that_equal_rivals_concern() -> None:
+    """Two numbers of rows differ beyond a size of 60, of the second call only on six ranks and more.
+
+    Of the numbers of ranks up to 8, 4 and 8 are powers of two, as all recorded ones are.
+    """
+    recorded = ((50, 4), (50, 8), (77, 4), (77, 8))
+    rows, more = (Fraction(1), (variable("n"),)), (Fraction(1), (Atom("beyond", lambda v: np.maximum(v["n"] - 60, 0)),))
+    rivals = Rule((Sum((rows,)), Sum((rows, more))))
+    learned = learn(replace(CASES["halo_line"], recorded=recorded))
+    first = next(each for each in learned.structure.parts if each.part.call == "Send")
+    (second,) = (each for each in learned.structure.parts if each.part.call == "Allreduce")
+    first.rows = rivals
+    many = Predicate((Comparison(variable("P"), ">=", ZERO, 6),))
+    second.rows = Rule((), (many,), rivals, Rule.constant(3))
+    generator = Generator(learned.structure, 224, 8)
+    generator.make()
+    found = decided(learned.structure, generator, recorded)
+    assert [each.decided for each in found] == [(61, 4), (61, 8)]
+
+
 def crosswise(comm: Comm, n: int) -> None:
     """Even ranks start their send before their receive, odd ranks after it."""
     send = (Op.ISEND, (comm.rank + 1) % comm.size, 8 * n)
