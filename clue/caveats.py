@@ -18,9 +18,14 @@ _Words: TypeAlias = Mapping[str, object]
 _NOTHING: _Words = MappingProxyType({})
 #: A whole number, with or without commas between thousands.
 _WHOLE = r"(?<![\w.])[0-9]+(?:,[0-9]{3}(?![0-9]))*"
-_NUMBER = re.compile(rf"{_WHOLE}(?:\.[0-9]+)*(?:e[+-]?[0-9]+)?(?!\w)")
-#: A count at the beginning of a text, or a measured number with a unit.
-_AMOUNT = re.compile(rf"{_WHOLE}(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?=%| s\b)|^{_WHOLE}(?= )")
+_NUMBER = re.compile(rf"(?<!to size ){_WHOLE}(?:\.[0-9]+)*(?:e[+-]?[0-9]+)?(?!\w)")
+#: A measured number with a unit, or a count at the beginning of a text, also behind the ranks that it is about.
+_AMOUNT = re.compile(
+    rf"{_WHOLE}(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?:(?=%| s\b| times the ranks)| (?P<prefix>[KMGTPE]?)B\b)"
+    rf"|(?:^|(?<=: )|(?<=: up to )){_WHOLE}(?= (?!times))"
+)
+#: Decimal prefixes of bytes, each 1,000 times the one before.
+_PREFIXES = " KMGTPE"
 #: Maximum number of names in a line.
 _NAMES = 3
 
@@ -90,7 +95,8 @@ class Caveat(str):
         caveat.about, caveat.said, caveat.size = about, said, -size if least else size
         bound = _DownTo if least else _UpTo
         worst = {place: bound(f"{figure}") for place, figure in list(figures.items())[:1]}
-        caveat.worst = text.format(**{**words, **figures, **worst})
+        # The note of an extrapolated trace may state the largest of several figures already.
+        caveat.worst = text.format(**{**words, **figures, **worst}).replace("up to up to ", "up to ")
         caveat._given = (about, name, text, dict(words), dict(figures), size, least)
         return caveat
 
@@ -116,20 +122,26 @@ def counted(name: str, text: str, count: int) -> Caveat:
 
 
 def note_of_recording(name: str, text: str) -> Caveat:
-    """Return a caveat with a recorder's text, in which numbers are figures.
+    """Return a caveat with a recorder's text, in which numbers are figures, except the size of an extrapolated trace.
 
     Recordings of one program with different numbers of ranks give the same text with different numbers; the first
-    share, time or count decides which is the largest.
+    share, time, number of bytes, multiple of the ranks or count decides which is the largest.
     """
     amount = _AMOUNT.search(text)
     figures = {"amount": ""}
     template, end = "", 0
     for number in _NUMBER.finditer(text):
-        place = "amount" if amount and amount.start() == number.start() else f"number{len(figures)}"
-        figures[place] = number.group()
+        if amount and amount.start() == number.start():
+            place, figure = "amount", amount
+        else:
+            place, figure = f"number{len(figures)}", number
+        figures[place] = figure.group()
         template += f"{_literal(text[end : number.start()])}{{{place}}}"
-        end = number.end()
-    size = float(amount.group().replace(",", "")) if amount else 0.0
+        end = figure.end()
+    size = 0.0
+    if amount:
+        value = amount.group().replace(",", "").partition(" ")[0]
+        size = float(value) * 1000.0 ** _PREFIXES.index(amount["prefix"] or " ")
     return Caveat(About.PROGRAM, name, template + _literal(text[end:]), figures=figures, size=size)
 
 

@@ -161,12 +161,14 @@ class Generator:
 
     def _comm(self, rules: PartRules, v: dict[str, Integers]) -> Integers:
         """Return the communicator of each row, and add its size and the rank in it to the surroundings."""
-        ranks = np.unique(v["rank"]).tolist()
         comm, size, place = (np.zeros(self.ranks, np.int64) for _ in range(3))
-        for rank in ranks:
+        for rank in np.unique(v["rank"]).tolist():
+            if size[rank]:  # each kind of groups divides the ranks, so the group of one member is that of all
+                continue
             group = members_of(rules.groups, self.ranks, rank)
-            comm[rank] = self._communicators.setdefault((rules.of, group), len(self._communicators))
-            size[rank], place[rank] = len(group), group.index(rank)
+            members = np.array(group)
+            comm[members] = self._communicators.setdefault((rules.of, group), len(self._communicators))
+            size[members], place[members] = len(group), np.arange(len(group))
         v["s"], v["r"] = size[v["rank"]], place[v["rank"]]
         return comm[v["rank"]]
 

@@ -128,6 +128,34 @@ def test_a_plain_line_is_taken_for_one_about_a_machine() -> None:
         ),
         (["rank 1: threads used 3.5 s", "rank 2: threads used 1 s"], ["heat: rank 1: threads used up to 3.5 s"]),
         (
+            ["rank 0: 5 calls could not be read", "rank 2: 1,900 calls could not be read"],
+            ["heat: rank 2: up to 1,900 calls could not be read"],
+        ),
+        (
+            ["ranks 0, 1 and 2: 7 threads called MPI", "ranks 0, 2 and 3: 3 threads called MPI"],
+            ["heat: ranks 0, 1 and 2: up to 7 threads called MPI"],
+        ),
+        (
+            ["recordings: up to 5 calls could not be read", "recordings: up to 900 calls could not be read"],
+            ["heat: recordings: up to 900 calls could not be read"],
+        ),
+        (
+            [
+                "extrapolated to size 40 on 64 ranks, of up to 4 ranks: 2 times the size, 16 times the ranks",
+                "extrapolated to size 40 on 128 ranks, of up to 4 ranks: 2 times the size, 32 times the ranks",
+                "extrapolated to size 60 on 64 ranks, of up to 4 ranks: 3 times the size, 16 times the ranks",
+            ],
+            [
+                "heat: extrapolated to size 40 on 128 ranks, of up to 4 ranks: 2 times the size, up to 32 times the "
+                "ranks",
+                "heat: extrapolated to size 60 on 64 ranks, of up to 4 ranks: 3 times the size, 16 times the ranks",
+            ],
+        ),
+        (
+            ["a rank needs 900 MB: peaks grow", "a rank needs 1.2 GB: peaks grow", "a rank needs 512 B: peaks grow"],
+            ["heat: a rank needs up to 1.2 GB: peaks grow"],
+        ),
+        (
             ["sockets (rank 0 with rank 1 at 127.0.0.1:4711)", "sockets (rank 0 with rank 3 at 127.0.0.1:4712)"],
             ["heat: sockets (rank 0 with rank 1 at 127.0.0.1:4711)"],
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from clue.structure import Example, Generator, Learner, Tables, decided
 from clue.structure.atoms import Atom, Integers, parts, variable
 from clue.structure.forms import ZERO, Comparison, Predicate, Rule, Sum, UndeterminedError
+from clue.structure.groups import members_of
 from clue.structure.rules import Search
 from clue.trace import Flag, Op
 from tests.properties import examples
@@ -218,6 +219,21 @@ def test_a_refusal_says_which_recording_decides(name: str, target: tuple[int, in
     assert judge_there(more, learn(more), *target).outcome == EXACT
 
 
+def test_each_group_of_ranks_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a grid of 8 x 8, groups are made for the first rank of each row and column, not for every member."""
+    asked: set[int] = set()
+
+    def members(kinds: Sequence[str], ranks: int, rank: int) -> tuple[int, ...]:
+        asked.add(rank)
+        return members_of(kinds, ranks, rank)
+
+    case = CASES["rows_and_columns"]
+    learned = learn(case)
+    monkeypatch.setattr("clue.structure.generate.members_of", members)
+    assert judge_there(case, learned, 224, 64).outcome == EXACT
+    assert asked == {*range(8), *range(0, 64, 8)}
+
+
 def test_nothing_within_what_was_recorded_decides_what_begins_beyond() -> None:
     """A rule and its rival differ only beyond all recordings, so no recording is suggested."""
     v = variable("n")
@@ -230,6 +246,26 @@ def test_nothing_within_what_was_recorded_decides_what_begins_beyond() -> None:
     generator.make()
     (refusal,) = decided(learned.structure, generator, ((50, 4), (50, 8), (77, 4), (77, 8)))
     assert refusal.decided is None and "to decide" not in str(refusal)
+
+
+def test_a_recording_is_suggested_for_each_call_that_equal_rivals_concern() -> None:
+    """Two numbers of rows differ beyond a size of 60, of the second call only on six ranks and more.
+
+    Of the numbers of ranks up to 8, 4 and 8 are powers of two, as all recorded ones are.
+    """
+    recorded = ((50, 4), (50, 8), (77, 4), (77, 8))
+    rows, more = (Fraction(1), (variable("n"),)), (Fraction(1), (Atom("beyond", lambda v: np.maximum(v["n"] - 60, 0)),))
+    rivals = Rule((Sum((rows,)), Sum((rows, more))))
+    learned = learn(replace(CASES["halo_line"], recorded=recorded))
+    first = next(each for each in learned.structure.parts if each.part.call == "Send")
+    (second,) = (each for each in learned.structure.parts if each.part.call == "Allreduce")
+    first.rows = rivals
+    many = Predicate((Comparison(variable("P"), ">=", ZERO, 6),))
+    second.rows = Rule((), (many,), rivals, Rule.constant(3))
+    generator = Generator(learned.structure, 224, 8)
+    generator.make()
+    found = decided(learned.structure, generator, recorded)
+    assert [each.decided for each in found] == [(61, 4), (61, 8)]
 
 
 def crosswise(comm: Comm, n: int) -> None:
