@@ -65,6 +65,23 @@ def test_recursive_doubling_allreduce_pays_for_its_reductions() -> None:
     assert times == pytest.approx([3 * (SWAP + 0.001)] * 8, rel=1e-12)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("first", "makespan"), [(0.0, 4.0), (0.001, 5.0)])
+def test_reductions_take_the_delay_of_their_own_time(engine: str, first: float, makespan: float) -> None:
+    """The reductions of an allreduce of 1 KB on four ranks take the delays that hold when they begin.
+
+    Each of its two exchanges takes 1 s, and the first reduction 0 or 1 s. From 1.5 s on a byte takes 2 ms, so that the
+    second reduction takes 2 s.
+    """
+    link = Link(Curve.line(0.0), Curve.line(1.0))
+    before, after = (
+        using({"allreduce": "recursive_doubling"}, machine(4, link=link, reduction_delay=delay))
+        for delay in (first, 0.002)
+    )
+    on = replace(before, changes=((1.5, after),))
+    assert finishes(everywhere(Op.ALLREDUCE, 4), on, engine) == pytest.approx([makespan] * 4, rel=1e-12)
+
+
 def test_collective_waits_for_the_last_rank() -> None:
     """In a barrier of two, the rank that comes at 5 s finds the other's message there; the other waits for its own."""
     late = TraceBuilder(2)

@@ -28,7 +28,6 @@ struct Actor {
     double compute = 0.0;
     double turn = -1.0;    // clock at which it last had its turn
     double cost = 0.0;     // cost of the receive under way
-    double reduction = 0.0;
     double begin = 0.0;    // start of the burst, or of the waits, under way
     int64_t row = 0, row_end = 0, round = 0, round_end = 0, index = 0;
     int32_t id = 0, rank = 0, number = 0, node = 0, type = 0, job = 0;

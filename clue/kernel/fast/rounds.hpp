@@ -32,7 +32,6 @@ protected:
         const int64_t at = c.position_base[t] + p.position[place];
         a.round = c.first_round[at];
         a.round_end = c.first_round[at + 1];
-        a.reduction = 0.0;
         a.stage = ROUND;
     }
 
@@ -227,9 +226,8 @@ private:
     void reduce(Actor& a, int64_t r) {
         if (!c.reduced[r]) return;
         const double bytes = static_cast<double>(c.reduced[r]);
-        if (a.reduction == 0.0) a.reduction = by_type(m.reduction, a, a.clock);
         tape.scale(bytes, REDUCTION, a.number);
-        spend(a, bytes * a.reduction);
+        spend(a, bytes * by_type(m.reduction, a, a.clock));
     }
 
     std::vector<int32_t> free_backgrounds_;

@@ -285,18 +285,14 @@ class Actor:
     def rounds(self, schedule: Schedule, context: int, serial: int, members: tuple[int, ...]) -> Events:
         """Run one rank's part of a collective. Its messages travel in channels of their own."""
         tag = ~serial
-        reduction = 0.0
         for step in schedule:
             if len(step.sends) + len(step.receives) == 1:
                 yield from self._single(step, context, tag, members)
             else:
                 yield from self._exchange(step, context, tag, members)
             if step.reduced:
-                reduction = reduction or self._reduction_delay()
-                self.spend(Activity.RECEIVE, step.reduced * reduction, Part.REDUCTION)
-
-    def _reduction_delay(self) -> float:
-        return self.costs.node_type(self.node, self.clock).reduction_delay
+                delay = self.costs.node_type(self.node, self.clock).reduction_delay
+                self.spend(Activity.RECEIVE, step.reduced * delay, Part.REDUCTION)
 
     def _single(self, step: Round, context: int, tag: int, members: tuple[int, ...]) -> Events:
         """Run a round of one message: a blocking send or receive."""
