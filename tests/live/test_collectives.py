@@ -272,6 +272,32 @@ def test_objects(live: Live, ranks: int) -> None:
     )
 
 
+def test_a_rank_alone_pickles_its_objects(live: Live) -> None:
+    """An object takes 50 ms to pickle and 100 ms to unpickle; this is computation even where nothing is sent."""
+    check(
+        live,
+        """
+        import time
+        def compute(seconds):
+            end = time.thread_time() + seconds
+            while time.thread_time() < end:
+                pass
+        class Slow:
+            def __getstate__(self):
+                compute(0.05)
+                return {"kept": 1}
+            def __setstate__(self, state):
+                compute(0.1)
+        slow = Slow()
+        for call in (comm.bcast, comm.gather, comm.allgather, comm.allreduce, comm.scan):
+            begin = MPI.Wtime()
+            call(slow)
+            assert MPI.Wtime() - begin > 0.05, call
+        """,
+        1,
+    )
+
+
 def test_a_total_exchange_in_place_with_a_rank_without_data(live: Live) -> None:
     """Ranks 0 and 1 exchange their ranks in place; rank 2 has no data, and waits for nobody."""
     check(
