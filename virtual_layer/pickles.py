@@ -19,15 +19,32 @@ class Parcels:
     Attributes:
         dumped: Sizes of pickles made, in order.
         loaded: Sizes of pickles read, in order.
-        spent: CPU time of pickling and unpickling, ns, reductions of objects included.
+        before: CPU time within the call until the last pickle was made, ns. It counts before the call.
+        after: CPU time since then, ns: of unpickling what arrived, and of reducing it. It counts after the call.
+        one_by_one: Whether each object is reduced as it arrives, before the next one can arrive. Then only the work on
+            the last one counts after the call.
     """
 
-    __slots__ = ("dumped", "loaded", "spent")
+    __slots__ = ("after", "before", "dumped", "loaded", "one_by_one")
 
     def __init__(self) -> None:
         self.dumped: list[int] = []
         self.loaded: list[int] = []
-        self.spent = 0
+        self.before = self.after = 0
+        self.one_by_one = False
+
+    def pickled(self, nbytes: int, nanoseconds: int) -> None:
+        """Note a pickle that was made: all work up to here comes before its message."""
+        self.dumped.append(nbytes)
+        self.before += self.after + nanoseconds
+        self.after = 0
+
+    def unpickled(self, nbytes: int, nanoseconds: int) -> None:
+        """Note a pickle that was read."""
+        self.loaded.append(nbytes)
+        if self.one_by_one:
+            self.before, self.after = self.before + self.after, 0
+        self.after += nanoseconds
 
 
 class Pickles:
@@ -68,7 +85,7 @@ class Pickles:
             try:
                 return reduction(left, right)
             finally:
-                parcels.spent += thread_time_ns() - begin
+                parcels.after += thread_time_ns() - begin
 
         return reduce
 
@@ -81,8 +98,7 @@ class Pickles:
                 return dumps(*arguments, **options)
             begin = thread_time_ns()
             data = dumps(*arguments, **options)
-            parcels.spent += thread_time_ns() - begin
-            parcels.dumped.append(len(data))
+            parcels.pickled(len(data), thread_time_ns() - begin)
             return data
 
         return noting
@@ -96,8 +112,7 @@ class Pickles:
                 return loads(data, *arguments, **options)
             begin = thread_time_ns()
             value = loads(data, *arguments, **options)
-            parcels.spent += thread_time_ns() - begin
-            parcels.loaded.append(len(data))
+            parcels.unpickled(len(data), thread_time_ns() - begin)
             return value
 
         return noting

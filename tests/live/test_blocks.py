@@ -39,6 +39,9 @@ columns = MPI.DOUBLE.Create_vector(3, 1, 4).Create_resized(0, 8).Commit()
 swapped = np.zeros((4, 3)) if rank == 0 else None
 comm.Bcast([grid, 2, columns], root=0)
 assert (grid[:, :2] == np.arange(12.0).reshape(3, 4)[:, :2]).all() and grid[0, 2] == 2 + rank
+days = np.arange(3).astype("M8[D]") + rank  # Python cannot view dates
+comm.Bcast([days, MPI.INT64_T])
+assert (days == np.arange(3).astype("M8[D]")).all()
 try:
     comm.Bcast(bytes(8) if rank else np.zeros(1))
 except BufferError:

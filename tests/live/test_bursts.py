@@ -66,7 +66,7 @@ def test_bursts_before_ops_that_live_runs_do_not_have_count_for_the_next() -> No
     """A recording has 1 s before each of its calls; a live run has two of them, a send and a receive, and its end.
 
     It does not have a call that costs nothing, a message to a null partner, a barrier of a rank alone, the wait for
-    a null partner, or a cancelled receive's poll, which is a receive.
+    a null partner, a matched message from one, or a cancelled receive's poll, which is a receive.
     """
     trace = TraceBuilder(1, program="prog.py")
     rows: list[tuple[Op, dict[str, Any]]] = [
@@ -74,6 +74,8 @@ def test_bursts_before_ops_that_live_runs_do_not_have_count_for_the_next() -> No
         (Op.ISEND, {"peer": PROC_NULL, "request": 7}),
         (Op.BARRIER, {}),
         (Op.WAIT, {"request": 7}),
+        (Op.MPROBE, {"peer": PROC_NULL, "request": 9}),
+        (Op.MRECV, {"request": 9}),
         (Op.SEND, {"peer": 0}),
         (Op.POLL, {"peer": 0, "request": 8, "flags": int(Flag.CANCELLED)}),
         (Op.LOCAL, {}),
@@ -83,7 +85,7 @@ def test_bursts_before_ops_that_live_runs_do_not_have_count_for_the_next() -> No
         trace[0].add(op, **fields)
     replayed = Replayed(trace.build())
     ops = (Op.SEND, Op.IRECV, LiveOp.END)
-    assert [replayed.burst(0, i, said(5, op)) for i, op in enumerate(ops)] == [5 * 10**9, 10**9, 10**9]
+    assert [replayed.burst(0, i, said(5, op)) for i, op in enumerate(ops)] == [7 * 10**9, 10**9, 10**9]
 
 
 def test_bursts_that_end_regions_are_taken_by_region() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from clue.config import load_machine
 from clue.kernel import simulate
-from clue.trace import Trace
+from clue.trace import Op, Trace
 from tests.live.programs import Live
 
 START = """
@@ -163,6 +163,56 @@ def test_an_operation_on_a_datatype_of_the_program(live: Live) -> None:
     )
 
 
+def test_arrays_that_only_dlpack_shows_are_reduced_by_their_type(live: Live) -> None:
+    """Tensors without Python's buffer protocol, as PyTorch's are, add up as numbers: 1 + 2 + 3 = 6."""
+    check(
+        live,
+        """
+        class Tensor:
+            def __init__(self, array):
+                self.array = array
+            def __dlpack__(self, **how):
+                return self.array.__dlpack__(**how)
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+        for code in "fdil":
+            mine, found, block = np.full(3, rank + 1, code), np.zeros(3, code), np.zeros(1, code)
+            comm.Allreduce(Tensor(mine), Tensor(found))
+            assert (found == 6).all(), (code, found)
+            comm.Reduce_scatter(Tensor(mine), Tensor(block), [1, 1, 1])
+            assert block[0] == 6, (code, block)
+            comm.Allreduce(MPI.IN_PLACE, Tensor(mine), MPI.MAX)
+            assert (mine == 3).all(), (code, mine)
+        """,
+        3,
+    )
+
+
+def test_large_elements_are_unknown(live: Live) -> None:
+    """A reduction states elements of up to 2^31 - 1 B, as in a recording; the sizes of larger ones are unknown."""
+    kept = live.folder / "kept.clue"
+    check(
+        live,
+        """
+        nothing = MPI.Op.Create(lambda a, b, kind: None)
+        largest = MPI.BYTE.Create_contiguous(2**31 - 1).Commit()
+        larger = MPI.BYTE.Create_contiguous(2**30).Create_contiguous(2).Commit()
+        for kind in (largest, larger):
+            sent, found = [bytearray(8), 0, kind], [bytearray(8), 0, kind]
+            comm.Allreduce(sent, found, nothing)
+            comm.Reduce(sent, found, nothing)
+            comm.Scan(sent, found, nothing)
+        """,
+        2,
+        *DECLARED,
+        "--record",
+        str(kept),
+    )
+    ops = Trace.open(kept).ops
+    elements = [ops.tag[ops.op == op].tolist() for op in (Op.ALLREDUCE, Op.REDUCE, Op.SCAN)]
+    assert elements == [[2**31 - 1, 0] * 2] * 3
+
+
 def test_large_vectors_go_through_shared_memory(live: Live) -> None:
     """Vectors of a megabyte arrive whole in repeated collectives through shared memory."""
     check(
@@ -219,6 +269,32 @@ def test_objects(live: Live, ranks: int) -> None:
         assert comm.exscan(str(rank)) == ("".join(map(str, range(rank))) if rank else None)
         """,
         ranks,
+    )
+
+
+def test_a_rank_alone_pickles_its_objects(live: Live) -> None:
+    """An object takes 50 ms to pickle and 100 ms to unpickle; this is computation even where nothing is sent."""
+    check(
+        live,
+        """
+        import time
+        def compute(seconds):
+            end = time.thread_time() + seconds
+            while time.thread_time() < end:
+                pass
+        class Slow:
+            def __getstate__(self):
+                compute(0.05)
+                return {"kept": 1}
+            def __setstate__(self, state):
+                compute(0.1)
+        slow = Slow()
+        for call in (comm.bcast, comm.gather, comm.allgather, comm.allreduce, comm.scan):
+            begin = MPI.Wtime()
+            call(slow)
+            assert MPI.Wtime() - begin > 0.05, call
+        """,
+        1,
     )
 
 

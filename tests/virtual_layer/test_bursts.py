@@ -89,6 +89,45 @@ def test_last_burst_and_pickling_count(working: Trace) -> None:
     assert calls(working, 1)[after].cpu > 0.001
 
 
+def test_what_arrives_is_unpickled_after_the_call(recorded: Recorded) -> None:
+    """To pickle an object takes 50 ms, to unpickle it 100 ms, to reduce two 200 ms; work on what arrives comes after.
+
+    A reduction begins with a copy: each rank pickles and unpickles its own object. Then rank 1 sends its copy to rank 0.
+    """
+    trace = recorded("""
+        import time
+        def compute(seconds):
+            end = time.thread_time() + seconds
+            while time.thread_time() < end:
+                pass
+        class Slow:
+            def __getstate__(self):
+                compute(0.05)
+                return {"kept": 1}
+            def __setstate__(self, state):
+                compute(0.1)
+        def first(left, right):
+            compute(0.2)
+            return left
+        slow = Slow()
+        comm.gather(slow)
+        comm.Barrier()
+        comm.sendrecv(slow, other, source=other)
+        comm.Barrier()
+        comm.bcast(slow)
+        comm.Barrier()
+        comm.reduce(slow, first)
+        comm.Barrier()
+        """)
+    for rank, before, after in (
+        (0, [0.05, 0.05, 0.05, 0.15], [0.2, 0.1, 0.1, 0.3]),
+        (1, [0.05, 0.05, 0.0, 0.2], [0.0, 0.1, 0.1, 0.0]),
+    ):
+        made = [named(trace, rank, name)[0].cpu for name in ("gather", "sendrecv", "bcast", "reduce")]
+        assert made == pytest.approx(before, abs=0.02)
+        assert [row.cpu for row in named(trace, rank, "Barrier")] == pytest.approx(after, abs=0.02)
+
+
 def test_head_describes_the_recording(working: Trace) -> None:
     """The head states MPI, Python, clock, settings and overhead; each rank has its own peak memory."""
     head = working.head

@@ -102,6 +102,29 @@ def test_elements_of_2_gib_fit_no_row(recorded: Recorded) -> None:
     assert [(row.op, row.tag, row.nbytes) for row in found] == [(Op.BCAST, 2**31 - 1, 0), (Op.BCAST, 0, 0)]
 
 
+def test_elements_of_arrays_that_only_dlpack_shows(recorded: Recorded) -> None:
+    """Three single-precision numbers of a tensor without Python's buffer protocol have 4 B each, of either version."""
+    trace = recorded(
+        """
+        import numpy as np
+        class Tensor:
+            def __init__(self, array):
+                self.array = array
+            def __dlpack__(self, **how):
+                return self.array.__dlpack__(**how)
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+        class Earlier(Tensor):
+            def __dlpack__(self, stream=None):
+                return self.array.__dlpack__()
+        for kind in (Tensor, Earlier):
+            comm.Bcast([kind(np.zeros(3, "f")), 3])
+        """,
+        1,
+    )
+    assert [(row.tag, row.nbytes) for row in named(trace, 0, "Bcast")] == [(4, 12), (4, 12)]
+
+
 @pytest.fixture(scope="module")
 def others(recorded: Recorded) -> Trace:
     """Return the trace of a program with nonblocking, persistent and neighbourhood collectives, on three ranks."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import index
@@ -15,6 +17,24 @@ Keywords = dict[str, Any]
 _USER_DEFINED, _NONCOMMUTATIVE = int(Flag.USER_DEFINED), int(Flag.NONCOMMUTATIVE)
 #: Largest element that a row can state, bytes.
 _LARGEST_ELEMENT = 2**31 - 1
+#: Formats of elements by their types, as :func:`array_type` returns them.
+FORMATS = dict(
+    zip(
+        "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f16 c8 c16 c32".split(),
+        "? b h i l B H I L e f d g Zf Zd Zg".split(),
+        strict=True,
+    )
+)
+#: Letters of DLPack's type codes (integer, unsigned, float, opaque, bfloat, complex, bool); V has no format.
+_LETTERS = "iufVVcb"
+#: Offset of the element type in a tensor of DLPack: since version 1.0, and before.
+_VERSIONED, _EARLIER = 52, 20
+_is_capsule = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 
 def argument(place: int, name: str, default: Any = None) -> Callable[[Arguments, Keywords], Any]:
@@ -155,4 +175,24 @@ def _item_size(mpi: Any, buffer: Any) -> int:
     try:
         return memoryview(buffer).itemsize
     except TypeError:
-        return int(mpi.buffer.frombuffer(buffer, True).itemsize)
+        return int(array_type(mpi, buffer)[1:])
+
+
+def array_type(mpi: Any, array: Any) -> str:
+    """Return the type of the elements of an array without Python's buffer protocol: a letter and their bytes (``f8``).
+
+    mpi4py's own buffers do not tell it: without a request for a format, they consist of bytes.
+    """
+    mpi.buffer.frombuffer(array, True)  # raises mpi4py's error for anything else
+    on_gpu = getattr(array, "__cuda_array_interface__", None)
+    if on_gpu is not None:
+        return str(on_gpu["typestr"])[1:]
+    try:
+        capsule = array.__dlpack__(max_version=(1, 0))
+    except TypeError:  # DLPack before 1.0
+        capsule = array.__dlpack__()
+    name, offset = b"dltensor_versioned", _VERSIONED
+    if not _is_capsule(capsule, name):
+        name, offset = b"dltensor", _EARLIER
+    code, bits, lanes = struct.unpack("=BBH", ctypes.string_at(_pointer_of(capsule, name) + offset, 4))
+    return f"{_LETTERS[code] if lanes == 1 and code < len(_LETTERS) else 'V'}{(bits * lanes + 7) // 8}"

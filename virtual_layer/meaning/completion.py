@@ -56,7 +56,7 @@ def unpickling(ask: Prepare, describe: Describe) -> tuple[Prepare, Describe]:
 
     def describe_and_charge(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
         describe(recorder, result, args, kwargs, memo[0])
-        recorder.charge(memo[1].spent, later=True)
+        recorder.charge(memo[1].after, later=True)
 
     return prepare, describe_and_charge
 

@@ -4,6 +4,9 @@ A broadcast sends a size and then the pickle; a gather gathers sizes and then pi
 of messages over a private duplicate of the communicator, each a size and a pickle. (With ``mpi4py.rc.fast_reduce``
 off it is a gather, and a scatter after a scan.) The construction of that duplicate at the first reduction is not
 recorded.
+
+Pickling counts as computation before the call, and unpickling as computation after it. Along a tree, the work on
+objects that arrive before the last one counts before the call, too.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ def watch_reduction(place: int, name: str = "op") -> Any:
 
     def prepare(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Parcels]:
         parcels = recorder.pickles.begin()
+        parcels.one_by_one = recorder.fast_reduce
         function = reduction(args, kwargs)
         function = recorder.mpi.SUM if function is None else function
         if callable(function):
@@ -89,7 +93,7 @@ def recv(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, m
         return recorder.other()
     source, tag, wild = matched(recorder, wanted)
     recorder.emit(Op.RECV, comm.index, source, tag, 0, wild | _PICKLED | comm.flags)
-    recorder.charge(parcels.spent, later=True)
+    recorder.charge(parcels.after, later=True)
     return None
 
 
@@ -108,11 +112,13 @@ def sendrecv(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords
 def mrecv(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, parcels: Parcels) -> None:
     """Describe the receive of a matched message as an object."""
     receive_message(_PICKLED)(recorder, result, args, kwargs, None)
-    recorder.charge(parcels.spent, later=True)
+    recorder.charge(parcels.after, later=True)
 
 
 def _sending(recorder: Recorder, args: Arguments, parcels: Parcels) -> RecordedComm:
-    recorder.charge(parcels.spent)
+    recorder.charge(parcels.before)
+    if parcels.after:
+        recorder.charge(parcels.after, later=True)
     return recorder.comms[args[0].handle]
 
 

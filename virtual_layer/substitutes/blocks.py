@@ -11,7 +11,14 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from virtual_layer.meaning.arguments import block_size, block_sizes, split_message, typed_block_sizes
+from virtual_layer.meaning.arguments import (
+    FORMATS,
+    array_type,
+    block_size,
+    block_sizes,
+    split_message,
+    typed_block_sizes,
+)
 from virtual_layer.substitutes.plain import PlainBuffers
 
 if TYPE_CHECKING:
@@ -47,6 +54,7 @@ class Blocks:
         self._graphs: dict[int, Any] = {}
         self._exchange = {form: own.original("Topocomm", form.value) for form in BlockForm}
         self._create = own.original("Intracomm", "Create_dist_graph_adjacent")
+        self._prepare, self._free = own.original("Comm", "Send_init"), own.original("Request", "Free")
 
     def sizes(self, buffer: Any, count: int, form: BlockForm = BlockForm.EQUAL) -> list[int]:
         """Return the bytes of each block of a buffer."""
@@ -173,8 +181,9 @@ class Blocks:
         code = self._format(buffer[0] if isinstance(buffer, list | tuple) else buffer)
         found = self._mpi._typedict.get(code.lstrip("@=<>"))
         if found is None:
-            # mpi4py raises the error.
-            self._exchange[BlockForm.EQUAL](self._graph(1), buffer, [bytearray(0), self._mpi.BYTE])
+            # mpi4py raises the error, unless it takes elements of a type that MPI does not have for bytes.
+            self._free(self._prepare(self._mpi.COMM_SELF, buffer, 0, 0))
+            return self._mpi.BYTE
         return found
 
     def _format(self, holder: Any) -> str:
@@ -182,9 +191,9 @@ class Blocks:
             return memoryview(holder).format
         except TypeError:
             pass
-        try:  # arrays of other devices
-            return str(self._mpi.buffer.frombuffer(holder, True).format)
-        except (TypeError, ValueError, AttributeError):
+        try:  # arrays of other libraries and devices
+            return FORMATS.get(array_type(self._mpi, holder), "")
+        except (TypeError, ValueError, AttributeError, BufferError):
             return ""
 
     def fold(self, operation: Any, kind: Any, blocks: Sequence[Any]) -> bytearray:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import PROC_NULL, Flag, Op
@@ -357,10 +359,11 @@ def _in_order(things: list[Any] | None, operation: Operation) -> Any:
     return prefixes[-1] if prefixes else None
 
 
-def _locked(function: Callable[..., Any], lock: str) -> Factory:
+def _of_objects(function: Callable[..., Any], lock: str = "") -> Factory:
     """Make a call's factory of a function of (layer, communicator, its arguments).
 
-    Threads of one rank take turns by mpi4py's own lock of this name.
+    Threads of one rank take turns by mpi4py's own lock of this name, if there is one. On a communicator of one rank
+    mpi4py itself pickles and unpickles; this is the program's own work.
     """
 
     def make(layer: Layer, original: Any) -> Any:
@@ -368,9 +371,11 @@ def _locked(function: Callable[..., Any], lock: str) -> Factory:
 
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             comm = layer.comms.get(self.handle)
-            if comm is None or alone(comm):
+            if comm is None:
                 return original(self, *args, **kwargs)
-            with lock_of(self, lock):
+            if alone(comm):
+                return layer.port.work(partial(original, self, *args, **kwargs))
+            with lock_of(self, lock) if lock else nullcontext():
                 return function(layer, comm, *args, **kwargs)
 
         return call
@@ -384,15 +389,15 @@ def _barrier(layer: Layer, comm: LiveComm) -> None:
 
 CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "barrier"): of_several(_barrier),
-    ("Comm", "bcast"): _locked(_bcast, "bcast"),
-    ("Comm", "gather"): _locked(_gather, "gather"),
-    ("Comm", "scatter"): _locked(_scatter, "scatter"),
-    ("Comm", "allgather"): _locked(_allgather, "allgather"),
-    ("Comm", "alltoall"): _locked(_alltoall, "alltoall"),
-    ("Comm", "reduce"): of_several(_reduce),
-    ("Comm", "allreduce"): of_several(_allreduce),
-    ("Intracomm", "scan"): of_several(_scan),
-    ("Intracomm", "exscan"): of_several(_exscan),
-    ("Topocomm", "neighbor_allgather"): _locked(_neighbor_allgather, "neighbor_allgather"),
-    ("Topocomm", "neighbor_alltoall"): _locked(_neighbor_alltoall, "neighbor_alltoall"),
+    ("Comm", "bcast"): _of_objects(_bcast, "bcast"),
+    ("Comm", "gather"): _of_objects(_gather, "gather"),
+    ("Comm", "scatter"): _of_objects(_scatter, "scatter"),
+    ("Comm", "allgather"): _of_objects(_allgather, "allgather"),
+    ("Comm", "alltoall"): _of_objects(_alltoall, "alltoall"),
+    ("Comm", "reduce"): _of_objects(_reduce),
+    ("Comm", "allreduce"): _of_objects(_allreduce),
+    ("Intracomm", "scan"): _of_objects(_scan),
+    ("Intracomm", "exscan"): _of_objects(_exscan),
+    ("Topocomm", "neighbor_allgather"): _of_objects(_neighbor_allgather, "neighbor_allgather"),
+    ("Topocomm", "neighbor_alltoall"): _of_objects(_neighbor_alltoall, "neighbor_alltoall"),
 }

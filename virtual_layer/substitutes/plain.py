@@ -40,7 +40,7 @@ class PlainBuffers:
     def _look(self, buffer: Any, *, writable: bool) -> memoryview | None:
         try:
             view = memoryview(buffer)
-        except TypeError:
+        except (TypeError, ValueError):  # no buffer, or one without a format: dates of numpy, types of ml_dtypes
             return None
         if view.format not in self._formats or not view.c_contiguous or not view.nbytes:
             return None

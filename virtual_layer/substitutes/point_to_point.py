@@ -65,7 +65,7 @@ def plain_bytes(buffer: Any) -> memoryview | None:
         return None
     try:
         view = memoryview(buffer)
-    except TypeError:
+    except (TypeError, ValueError):
         return None
     if view.format not in _PLAIN or not view.c_contiguous or not view.nbytes:
         return None

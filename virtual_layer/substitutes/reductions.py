@@ -63,7 +63,8 @@ def _reduce(
     def deliver(answer: list[Any]) -> None:
         layer.blocks.unpack(recvbuf, combine(layer, op, kind, answer[-count:]))
 
-    return Contribution(place, Op.REDUCE, at, layer.blocks.size(recvbuf), (), mine, deliver, flags, kind.Get_size())
+    element = element_size(layer.mpi, recvbuf)
+    return Contribution(place, Op.REDUCE, at, layer.blocks.size(recvbuf), (), mine, deliver, flags, element)
 
 
 def combine(layer: Layer, op: Any, kind: Any, payloads: Sequence[Any]) -> bytearray:
@@ -95,9 +96,9 @@ def _allreduce(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any
     def deliver(answer: tuple[int, Any, list[Any]]) -> None:
         layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer, others))
 
-    mine, size = layer.blocks.pack(sent), layer.blocks.size(sent)
+    mine, size, element = layer.blocks.pack(sent), layer.blocks.size(sent), element_size(layer.mpi, sent)
     flags = placed(layer, sendbuf) | operation_flags(layer.mpi, op)
-    return Contribution(comm, Op.ALLREDUCE, PROC_NULL, size, (), mine, deliver, flags, kind.Get_size())
+    return Contribution(comm, Op.ALLREDUCE, PROC_NULL, size, (), mine, deliver, flags, element)
 
 
 def _reduce_across(
@@ -126,7 +127,9 @@ def _scanning(name: str, code: Op) -> Reader:
             layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer, 0))
 
         flags = placed(layer, sendbuf) | operation_flags(layer.mpi, op)
-        return Contribution(comm, code, PROC_NULL, len(mine), (), mine, deliver, flags, kind.Get_size())
+        return Contribution(
+            comm, code, PROC_NULL, len(mine), (), mine, deliver, flags, element_size(layer.mpi, sent)
+        )  # fmt: skip
 
     return read
 
@@ -207,7 +210,8 @@ def _scattered(
     mine = layer.blocks.pack(sent)
     flags |= placed(layer, sendbuf) | operation_flags(layer.mpi, op)
     return Contribution(
-        comm, Op.REDUCE_SCATTER, PROC_NULL, sizes[comm.rank], sizes, mine, deliver, flags, kind.Get_size()
+        comm, Op.REDUCE_SCATTER, PROC_NULL, sizes[comm.rank], sizes, mine, deliver, flags,
+        element_size(layer.mpi, sent),
     )  # fmt: skip
 
 
