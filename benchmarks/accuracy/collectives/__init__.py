@@ -1,0 +1,1 @@
+"""Collective calls, measured and simulated: is each one as long as the model says?"""

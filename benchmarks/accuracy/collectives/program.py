@@ -1,0 +1,110 @@
+"""Time every collective at several sizes; rank 0 prints a line of JSON: the cases, and the seconds of a call in each.
+
+A repetition follows a barrier: some calls in a row, as a loop makes them. A rank's time runs from when it leaves the
+barrier until its last call has returned; that of the slowest rank counts. ``neighbours`` and ``both ways`` are the
+exchange of halos with two neighbours, as one call and as messages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+RANKS, RANK = comm.size, comm.rank
+#: Sizes of a vector or of a block, bytes.
+SIZES = (8, 1024, 16384, 131072)
+#: Repetitions of each call at each size, of which the first is a warm-up.
+REPEATS = 5
+LEFT, RIGHT = (RANK - 1) % RANKS, (RANK + 1) % RANKS
+OUT, INTO = (np.zeros(RANKS * SIZES[-1], np.uint8) for _ in range(2))
+
+
+def rounds(size: int) -> int:
+    """Return the number of calls in a row."""
+    return 8 if size < SIZES[-1] else 2
+
+
+def _vectors(size: int) -> tuple[np.ndarray, np.ndarray]:
+    return OUT[:size].view(np.float64), INTO[:size].view(np.float64)
+
+
+def _blocks(size: int) -> tuple[np.ndarray, np.ndarray]:
+    return OUT[: RANKS * size], INTO[: RANKS * size]
+
+
+def _counted(size: int) -> tuple[tuple[np.ndarray, list[int]], tuple[np.ndarray, list[int]]]:
+    out, into = _blocks(size)
+    return (out, [size] * RANKS), (into, [size] * RANKS)
+
+
+def _at_root(value: object) -> object:
+    return value if RANK == 0 else None
+
+
+def _neighbours(size: int) -> None:
+    counts = [size * (rank in {LEFT, RIGHT}) for rank in range(RANKS)]
+    out, into = _blocks(size)
+    comm.Alltoallv((out, counts), (into, counts))
+
+
+def _both_ways(size: int) -> None:
+    receives = [comm.Irecv(INTO[i * size : (i + 1) * size], rank) for i, rank in enumerate((LEFT, RIGHT))]
+    sends = [comm.Isend(OUT[i * size : (i + 1) * size], rank) for i, rank in enumerate((LEFT, RIGHT))]
+    MPI.Request.Waitall(receives + sends)
+
+
+#: What each call does with a size. Only the barrier has none.
+CALLS: dict[str, Callable[[int], object]] = {
+    "barrier": lambda _: comm.Barrier(),
+    "bcast": lambda size: comm.Bcast(OUT[:size]),
+    "reduce": lambda size: comm.Reduce(_vectors(size)[0], _at_root(_vectors(size)[1])),
+    "allreduce": lambda size: comm.Allreduce(*_vectors(size)),
+    "scan": lambda size: comm.Scan(*_vectors(size)),
+    "exscan": lambda size: comm.Exscan(*_vectors(size)),
+    "gather": lambda size: comm.Gather(OUT[:size], _at_root(_blocks(size)[1])),
+    "gatherv": lambda size: comm.Gatherv(OUT[:size], _at_root(_counted(size)[1])),
+    "scatter": lambda size: comm.Scatter(_at_root(_blocks(size)[0]), INTO[:size]),
+    "scatterv": lambda size: comm.Scatterv(_at_root(_counted(size)[0]), INTO[:size]),
+    "allgather": lambda size: comm.Allgather(OUT[:size], _blocks(size)[1]),
+    "allgatherv": lambda size: comm.Allgatherv(OUT[:size], _counted(size)[1]),
+    "alltoall": lambda size: comm.Alltoall(*_blocks(size)),
+    "alltoallv": lambda size: comm.Alltoallv(*_counted(size)),
+    "reduce_scatter": lambda size: comm.Reduce_scatter(_blocks(size)[0].view(np.float64), _vectors(size)[1]),
+    "reduce_scatter_block": lambda size: comm.Reduce_scatter_block(
+        _blocks(size)[0].view(np.float64), _vectors(size)[1]
+    ),
+    "ibcast, wait": lambda size: comm.Ibcast(OUT[:size]).Wait(),
+    "iallreduce, wait": lambda size: comm.Iallreduce(*_vectors(size)).Wait(),
+    "iallgather, wait": lambda size: comm.Iallgather(OUT[:size], _blocks(size)[1]).Wait(),
+    "ialltoall, wait": lambda size: comm.Ialltoall(*_blocks(size)).Wait(),
+    "neighbours": _neighbours,
+    "both ways": _both_ways,
+}
+
+
+def main() -> None:
+    """Make all calls and print their times, by case and repetition."""
+    cases = [(name, size, rounds(size)) for name in CALLS for size in (SIZES if name != "barrier" else (0,))]
+    times = []
+    for name, size, count in cases:
+        call = CALLS[name]
+        for _ in range(REPEATS):
+            comm.Barrier()
+            begin = MPI.Wtime()
+            for _ in range(count):
+                call(size)
+            times.append((MPI.Wtime() - begin) / count)
+    slowest = np.zeros(len(times))
+    comm.Barrier()
+    comm.Reduce(np.array(times), slowest, MPI.MAX)
+    if RANK == 0:
+        seconds = slowest.reshape(-1, REPEATS).tolist()
+        print(json.dumps({"program": "collectives", "cases": cases, "seconds": seconds}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
