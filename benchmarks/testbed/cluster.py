@@ -35,8 +35,8 @@ _HOST_FRAMES = 1000
 #: Memory of a switch per port, bytes; the ports share it.
 _PORT_MEMORY = 512 * 1024
 _HEADER = 14
-#: TCP's congestion control on all hosts: Linux's default. Cloud images set others, such as BBR, with which large exchanges
-#: of several hosts take up to 1.6 times as long.
+#: TCP's congestion control on all hosts: Linux's default. Cloud images set others, such as BBR, with which large
+#: exchanges between several hosts take up to 1.6 times as long.
 _CONGESTION_CONTROL = "cubic"
 #: Largest number of ranks on a host that can share memory: HOST_RANKS of pace.c.
 _MOST_RANKS = 64

@@ -10,7 +10,6 @@ Recordings, measurements and calibrations are kept in the folder and reused.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.accuracy.unseen.buying import clue_command
 from benchmarks.accuracy.validate.calibrating import Calibrator
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import said_by
@@ -110,8 +110,7 @@ def recorded(folder: Path, ranks: int) -> Trace:
     target = folder / f"collectives-{ranks}.clue"
     if not target.exists():
         tell(f"recording {ranks} ranks")
-        command = ["record", "-n", str(ranks), "--repeats", "1", "-o", str(target), str(PROGRAM)]
-        subprocess.run([sys.executable, "-m", "clue", *command], check=True, stdout=subprocess.DEVNULL)
+        clue_command("record", "-n", str(ranks), "--repeats", "1", "-o", str(target), str(PROGRAM))
     return Trace.open(target)
 
 
