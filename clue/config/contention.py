@@ -33,7 +33,7 @@ FactorForm = Annotated[dict[Simultaneous, Annotated[Number, Field(ge=1)]], After
 
 
 class PortsForm(Form):
-    """Each node's send port and receive port serve one message after another."""
+    """Each node's send port and receive port serve messages one by one; short ones pass long ones."""
 
     busy: CurveForm | None = Field(
         None,
@@ -51,7 +51,8 @@ class ContentionForm(Form):
         "between nodes; linear between entries, constant beyond the last.",
     )
     ports: PortsForm | None = Field(
-        None, description="Each node's send port and receive port serve one message after another."
+        None,
+        description="Each node's send port and receive port serve messages one by one; short ones pass long ones.",
     )
     flows: FlowsForm | None = Field(None, description="Messages share the links of a topology max-min fairly.")
 

@@ -59,15 +59,14 @@ def test_too_few_values_to_leave_one_out_have_no_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "ranks", "powers", "outer", "asked", "wanted"),
+    ("measured", "powers", "outer", "asked", "wanted"),
     [
-        ((1, 2, 3), (1, 2, 4), (3, -1), ("1", "1/P"), (4, 1), 58),
-        ((1, 2, 3, 4), (1, 2), (1, 2), ("1", "P"), (1, 4), 10),
+        (((1, 2, 3), (1, 2, 4)), (3, -1), ("1", "1/P"), (4, 1), 58),
+        (((1, 2, 3, 4), (1, 2)), (1, 2), ("1", "P"), (1, 4), 10),
     ],
 )
 def test_each_feature_needs_values_to_leave_out(
-    sizes: tuple[int, ...],
-    ranks: tuple[int, ...],
+    measured: tuple[tuple[int, ...], tuple[int, ...]],
     powers: tuple[int, int],
     outer: tuple[str, str],
     asked: tuple[int, int],
@@ -77,7 +76,7 @@ def test_each_feature_needs_values_to_leave_out(
 
     They predict 58 instead of 64, and 10 instead of 16. The error at values of the other feature, 0, tells nothing.
     """
-    n, p = (np.array(column, np.float64) for column in zip(*product(sizes, ranks), strict=True))
+    n, p = (np.array(column, np.float64) for column in zip(*product(*measured), strict=True))
     found = fit_in_turn({"n": n, "P": p}, n ** powers[0] * p ** powers[1], outer=outer)
     said = found.predict({"n": [asked[0]], "P": [asked[1]]})
     assert [each[0] for each in said] == pytest.approx([wanted, 0, math.inf])

@@ -92,7 +92,8 @@ def test_last_burst_and_pickling_count(working: Trace) -> None:
 def test_what_arrives_is_unpickled_after_the_call(recorded: Recorded) -> None:
     """To pickle an object takes 50 ms, to unpickle it 100 ms, to reduce two 200 ms; work on what arrives comes after.
 
-    A reduction begins with a copy: each rank pickles and unpickles its own object. Then rank 1 sends its copy to rank 0.
+    A reduction begins with a copy: each rank pickles and unpickles its own object. Then rank 1 sends its copy to
+    rank 0.
     """
     trace = recorded("""
         import time

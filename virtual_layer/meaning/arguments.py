@@ -18,13 +18,10 @@ _USER_DEFINED, _NONCOMMUTATIVE = int(Flag.USER_DEFINED), int(Flag.NONCOMMUTATIVE
 #: Largest element that a row can state, bytes.
 _LARGEST_ELEMENT = 2**31 - 1
 #: Formats of elements by their types, as :func:`array_type` returns them.
-FORMATS = dict(
-    zip(
-        "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f16 c8 c16 c32".split(),
-        "? b h i l B H I L e f d g Zf Zd Zg".split(),
-        strict=True,
-    )
-)
+FORMATS = {
+    "b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "l", "u1": "B", "u2": "H", "u4": "I",
+    "u8": "L", "f2": "e", "f4": "f", "f8": "d", "f16": "g", "c8": "Zf", "c16": "Zd", "c32": "Zg",
+}  # fmt: skip
 #: Letters of DLPack's type codes (integer, unsigned, float, opaque, bfloat, complex, bool); V has no format.
 _LETTERS = "iufVVcb"
 #: Offset of the element type in a tensor of DLPack: since version 1.0, and before.

@@ -3,11 +3,15 @@
 A repetition follows a barrier: some calls in a row, as a loop makes them. A rank's time runs from when it leaves the
 barrier until its last call has returned; that of the slowest rank counts. ``neighbours`` and ``both ways`` are the
 exchange of halos with two neighbours, as one call and as messages.
+
+Last come short messages behind a long one, which shares a port with them: that of its sender, that of its receiver, or
+both between the same ranks. The time of the short message's receiver counts.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -19,8 +23,12 @@ RANKS, RANK = comm.size, comm.rank
 SIZES = (8, 1024, 16384, 131072)
 #: Repetitions of each call at each size, of which the first is a warm-up.
 REPEATS = 5
+#: Size of a long message, bytes, and by how much a short one is sent later, seconds.
+LONG, LATER = 1_000_000, 0.02
+#: Ranks on other nodes than rank 0.
+LAST, NEXT_TO_LAST = RANKS - 1, RANKS - 2
 LEFT, RIGHT = (RANK - 1) % RANKS, (RANK + 1) % RANKS
-OUT, INTO = (np.zeros(RANKS * SIZES[-1], np.uint8) for _ in range(2))
+OUT, INTO = (np.zeros(max(LONG, RANKS * SIZES[-1]), np.uint8) for _ in range(2))
 
 
 def rounds(size: int) -> int:
@@ -57,6 +65,42 @@ def _both_ways(size: int) -> None:
     MPI.Request.Waitall(receives + sends)
 
 
+def _behind_sending(size: int, dest: int) -> float:
+    if RANK == 0:
+        long = comm.Isend(OUT[:LONG], LAST)
+        comm.Send(OUT[:size], dest)
+        long.Wait()
+    if RANK == LAST:
+        long = comm.Irecv(INTO[:LONG], 0)
+    if dest == RANK:
+        comm.Recv(OUT[:size], 0)
+    now = MPI.Wtime()
+    if RANK == LAST:
+        long.Wait()
+    return now if dest == RANK else 0.0
+
+
+def _behind_receiving(size: int) -> float:
+    now = 0.0
+    if RANK == LAST:
+        comm.Send(OUT[:LONG], 0)
+    if RANK == NEXT_TO_LAST:
+        time.sleep(LATER)
+        comm.Send(OUT[:size], 0)
+    if RANK == 0:
+        long = comm.Irecv(INTO[:LONG], LAST)
+        comm.Recv(OUT[:size], NEXT_TO_LAST)
+        now = MPI.Wtime()
+        long.Wait()
+    return now
+
+
+#: Short messages behind a long one; each returns when the short one has been received, or 0 on other ranks.
+BEHIND: dict[str, Callable[[int], float]] = {
+    "behind 1 MB, sent by one rank": lambda size: _behind_sending(size, NEXT_TO_LAST),
+    "behind 1 MB, received by one rank": _behind_receiving,
+    "behind 1 MB, between the same ranks": lambda size: _behind_sending(size, LAST),
+}
 #: What each call does with a size. Only the barrier has none.
 CALLS: dict[str, Callable[[int], object]] = {
     "barrier": lambda _: comm.Barrier(),
@@ -98,6 +142,13 @@ def main() -> None:
             for _ in range(count):
                 call(size)
             times.append((MPI.Wtime() - begin) / count)
+    for name, behind in BEHIND.items():
+        for size in SIZES:
+            cases.append((name, size, 1))
+            for _ in range(REPEATS):
+                comm.Barrier()
+                begin = MPI.Wtime()
+                times.append(max(0.0, behind(size) - begin))
     slowest = np.zeros(len(times))
     comm.Barrier()
     comm.Reduce(np.array(times), slowest, MPI.MAX)

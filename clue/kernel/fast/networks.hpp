@@ -11,6 +11,7 @@
 // starts a message.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -79,17 +80,61 @@ private:
     Heap<double> ends_;  // ends of messages under way between nodes
 };
 
+// A port of a node: it serves messages in turn, but short ones pass long ones.
+class Port {
+public:
+    // When a message that is there at a time gets the port.
+    double enter(int32_t source, int32_t dest, double time, double occupation, double ahead) {
+        while (!under_way_.empty() && under_way_.front().end <= time) {
+            std::pop_heap(under_way_.begin(), under_way_.end(), later);
+            under_way_.pop_back();
+        }
+        const double ready = free_ - ahead, turn = ready > time ? ready : time;
+        // With a fair share of the port it takes n + 1 times as long beside n others as alone.
+        double begin = time + (under_way_.empty() ? 1.0 : static_cast<double>(under_way_.size())) * occupation;
+        if (begin < turn && (free_ - last_) + occupation <= PASSING * (turn - time)) {
+            for (const UnderWay& each : under_way_)
+                if (each.source == source && each.dest == dest && each.end > begin) begin = each.end;
+        } else {
+            begin = turn;
+        }
+        if (begin < turn) {
+            free_ += occupation;
+            add({begin + occupation, source, dest});
+            return begin;
+        }
+        free_ = last_ = (turn > free_ ? turn : free_) + occupation;
+        add({free_, source, dest});
+        return turn;
+    }
+
+private:
+    static constexpr double PASSING = 0.25;  // as in transport.py
+    struct UnderWay {
+        double end;  // when it is through
+        int32_t source, dest;
+    };
+
+    static bool later(const UnderWay& one, const UnderWay& other) { return one.end > other.end; }
+    void add(const UnderWay& message) {
+        under_way_.push_back(message);
+        std::push_heap(under_way_.begin(), under_way_.end(), later);
+    }
+
+    double free_ = 0.0;                // when it has served all messages so far
+    double last_ = 0.0;                // when the last one that it served in turn is through
+    std::vector<UnderWay> under_way_;  // a heap
+};
+
 class Ports {
 public:
     static constexpr bool COUPLED = true, WITHIN = false, IN_TURN = true, LATER = true;
 
-    Ports(const Machine& machine, Outcome&) : m_(machine), sends_(machine.nodes, 0.0), receives_(machine.nodes, 0.0) {}
+    Ports(const Machine& machine, Outcome&) : m_(machine), sends_(machine.nodes), receives_(machine.nodes) {}
 
     HOT Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
         Details& d = core.details(s);
-        double& free = sends_[m_.node[d.source]];
-        const double ready = free - m_.ahead[fare.at], leaves = ready > time ? ready : time;
-        free = (leaves > free ? leaves : free) + m_.send_port[fare.at];
+        const double leaves = sends_[m_.node[d.source]].enter(d.source, d.dest, time, m_.send_port[fare.at], m_.ahead[fare.at]);
         const double travel = fare.send + fare.transmission, occupation = m_.occupation[fare.at];
         d.through = travel < occupation ? travel : occupation;
         d.occupation = m_.receive_port[fare.at];
@@ -103,15 +148,13 @@ public:
     // The head of a message has reached the receive port.
     void happen(Core& core, const Event& event) {
         const Details& d = core.details(event.id);
-        double& free = receives_[m_.node[d.dest]];
-        const double ready = free - d.ahead, begin = ready > core.now ? ready : core.now;
-        free = (begin > free ? begin : free) + d.occupation;
+        const double begin = receives_[m_.node[d.dest]].enter(d.source, d.dest, core.now, d.occupation, d.ahead);
         core.arrived(event.id, begin + d.through, begin > d.envelope ? begin : d.envelope);
     }
 
 private:
     const Machine& m_;
-    std::vector<double> sends_, receives_;  // times from which each node's ports are free
+    std::vector<Port> sends_, receives_;
 };
 
 class Flows {

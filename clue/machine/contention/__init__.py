@@ -3,7 +3,7 @@
 ========== =========================================================================================================
 none       messages do not slow each other
 factor     the CLUE paper's model: delays grow with the number of simultaneous communications, by a measured table
-ports      each node's send and receive ports serve one message after another, like store-and-forward Ethernet
+ports      each node's send and receive ports serve one message after another; short messages pass long ones
 flows      messages share the links of a topology max-min fairly
 ========== =========================================================================================================
 

@@ -1,4 +1,4 @@
-"""Contention at ports: store and forward, message by message."""
+"""Contention at ports: message by message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Each node has a send port and a receive port, which serve one message after another.
+    """Each node has a send port and a receive port, which serve one message after another; short ones pass long ones.
 
     Attributes:
         busy: Time for which a message of a given size occupies either port, instead of the time that its link states;
