@@ -110,6 +110,10 @@ class Clock:
             time = max(self.now, time * (1 + 1e-13 * self._nudges.random() * (time > self.now)))
         insort(self._ahead, (time, phase, rank, actor, next(self._serial), do))
 
+    def hair(self, time: float) -> float:
+        """Return by how much a computed time may differ from the one on paper."""
+        return 0.0 if self._nudges is None else 1e-13 * time * self._nudges.uniform(-1.0, 1.0)
+
     def live(self, process: Life) -> None:
         """Run a process until it waits for a time or a moment."""
         until = next(process, None)
@@ -235,13 +239,43 @@ class ByFactor(Free):
         self.under_way -= 1
 
 
+class Port:
+    """A port of a node: it serves messages in turn, but short ones pass long ones."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.free = 0.0
+        #: When the last message that got the port in turn is through.
+        self.last_in_turn = 0.0
+        #: When each message is through, and its pair of ranks.
+        self.through: list[tuple[float, tuple[int, int]]] = []
+
+    def get(self, message: Message, o: float, a: float) -> float:
+        """Return when a message that is there now, and occupies the port for o, gets it."""
+        x, pair = self.clock.now, (message.source, message.dest)
+        y = max(x, self.free - a)
+        beside = [(through, whose) for through, whose in self.through if through > x]
+        fair = x + max(1, len(beside)) * o
+        connection = max((through for through, whose in beside if whose == pair), default=0.0)
+        passed = self.free - self.last_in_turn
+        hair = self.clock.hair(y)
+        if fair < y + hair and connection < y and passed + o <= (y - x + hair) / 4:
+            z = max(fair, connection)
+            self.through.append((z + o, pair))
+            self.free += o
+            return z
+        self.free = self.last_in_turn = max(y, self.free) + o
+        self.through.append((self.free, pair))
+        return y
+
+
 class AtPorts:
     """A send and a receive port for each node."""
 
     def __init__(self, clock: Clock, machine: Machine, nodes: Sequence[int]) -> None:
         self.clock, self.machine, self.nodes = clock, machine, nodes
-        self.sends_from: dict[int, float] = defaultdict(float)
-        self.receives_from: dict[int, float] = defaultdict(float)
+        self.sends: dict[int, Port] = defaultdict(partial(Port, clock))
+        self.receives: dict[int, Port] = defaultdict(partial(Port, clock))
 
     def kept(self, link: Link, nbytes: int) -> float:
         """Return o."""
@@ -256,7 +290,7 @@ class AtPorts:
         return min(self.kept(link, nbytes) for link in links)
 
     def ahead(self, message: Message) -> float:
-        """Return a: how long before a port is free a message may pass it."""
+        """Return a: how long before a port is free a message may go through it."""
         if not message.link.bucket:
             return 0.0
         stated = self.machine.network.contention.busy
@@ -265,26 +299,20 @@ class AtPorts:
         return max(0.0, message.link.bucket * per_byte - max(0.0, longer))
 
     def carry(self, message: Message) -> Life:
-        """Pass the send port, then the receive port."""
+        """Go through the send port, then the receive port."""
         here, there = self.nodes[message.source], self.nodes[message.dest]
         start, s, t, nbytes = self.clock.now, message.s, message.t, message.nbytes
         message.started.come()
         o, a = self.kept(message.link, nbytes), self.ahead(message)
-        begin = max(start, self.sends_from[here] - a)
-        self.sends_from[here] = max(begin, self.sends_from[here]) + self.least(
-            nbytes, source=self.machine.nodes[here].name
-        )
+        begin = self.sends[here].get(message, self.least(nbytes, source=self.machine.nodes[here].name), a)
         sending, transmitting = message.growth
         h = sending / (sending + transmitting) if sending + transmitting else 0.0
         w = min(o, s + t)
         free = start + h * (begin - start) + s if message.is_eager else begin + max(s, w)
         self.clock.at(free, message.free.come)
         yield Turn(begin + s + t - w, message.source, message.actor)
-        head = max(self.clock.now, self.receives_from[there] - a)
+        head = self.receives[there].get(message, self.least(nbytes, dest=self.machine.nodes[there].name), a)
         message.show(self.clock, max(head, begin + travel(message.link)))
-        self.receives_from[there] = max(head, self.receives_from[there]) + self.least(
-            nbytes, dest=self.machine.nodes[there].name
-        )
         yield head + w
         message.arrived.come()
 
