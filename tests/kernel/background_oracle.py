@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from clue.collectives import Collective, Round, default_choice, lower
 from clue.machine import Machine, Ports, Progress
-from tests.kernel.oracle import Moment
+from tests.kernel.oracle import Moment, Port
 
 
 class Step(NamedTuple):
@@ -211,8 +211,8 @@ class BackgroundOracle:
         self.within_calls = self.network.progress is Progress.CALLS
         self.ranks = [Rank() for _ in program]
         self.channels: dict[tuple[object, int, int], Channel] = defaultdict(Channel)
-        self.sends_from = [0.0] * len(program)
-        self.receives_from = [0.0] * len(program)
+        self.sends = [Port() for _ in program]
+        self.receives = [Port() for _ in program]
 
     def finishes(self) -> list[float]:
         """Return when each rank ends; -1 for a rank that is blocked for ever."""
@@ -306,13 +306,10 @@ class BackgroundOracle:
         h = sending / (sending + transmitting) if sending + transmitting else 0.0
         o = max(sending, transmitting)
         w = min(o, s + t)
-        begin = max(start, self.sends_from[source])
-        self.sends_from[source] = begin + o
+        begin = self.sends[source].get((source, dest), start, o)
         self.let_go(message, begin + max(s, w) if message.is_rendezvous else start + h * (begin - start) + s)
         yield Turn(max(start, begin + s + t - w), message.action)
-        head = max(self.clock.now, self.receives_from[dest])
-        self.receives_from[dest] = head + o
-        yield head + w
+        yield self.receives[dest].get((source, dest), self.clock.now, o) + w
 
     def send(self, actor: Actor, step: Step) -> Life[None]:
         """A blocking send."""

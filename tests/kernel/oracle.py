@@ -110,10 +110,6 @@ class Clock:
             time = max(self.now, time * (1 + 1e-13 * self._nudges.random() * (time > self.now)))
         insort(self._ahead, (time, phase, rank, actor, next(self._serial), do))
 
-    def hair(self, time: float) -> float:
-        """Return by how much a computed time may differ from the one on paper."""
-        return 0.0 if self._nudges is None else 1e-13 * time * self._nudges.uniform(-1.0, 1.0)
-
     def live(self, process: Life) -> None:
         """Run a process until it waits for a time or a moment."""
         until = next(process, None)
@@ -242,25 +238,22 @@ class ByFactor(Free):
 class Port:
     """A port of a node: it serves messages in turn, but short ones pass long ones."""
 
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
+    def __init__(self) -> None:
         self.free = 0.0
         #: When the last message that got the port in turn is through.
         self.last_in_turn = 0.0
         #: When each message is through, and its pair of ranks.
         self.through: list[tuple[float, tuple[int, int]]] = []
 
-    def get(self, message: Message, o: float, a: float) -> float:
-        """Return when a message that is there now, and occupies the port for o, gets it."""
-        x, pair = self.clock.now, (message.source, message.dest)
+    def get(self, pair: tuple[int, int], x: float, o: float, a: float = 0.0) -> float:
+        """Return when a message of a pair of ranks gets the port: it is there at x, and occupies the port for o."""
         y = max(x, self.free - a)
-        beside = [(through, whose) for through, whose in self.through if through > x]
-        fair = x + max(1, len(beside)) * o
+        equal = 1e-12 * y
+        beside = [(through, whose) for through, whose in self.through if through > x + equal]
         connection = max((through for through, whose in beside if whose == pair), default=0.0)
+        z = max(x + len(beside) * o, connection)
         passed = self.free - self.last_in_turn
-        hair = self.clock.hair(y)
-        if fair < y + hair and connection < y and passed + o <= (y - x + hair) / 4:
-            z = max(fair, connection)
+        if z < y - equal and passed + o <= (y - x) / 4 + equal:
             self.through.append((z + o, pair))
             self.free += o
             return z
@@ -274,8 +267,8 @@ class AtPorts:
 
     def __init__(self, clock: Clock, machine: Machine, nodes: Sequence[int]) -> None:
         self.clock, self.machine, self.nodes = clock, machine, nodes
-        self.sends: dict[int, Port] = defaultdict(partial(Port, clock))
-        self.receives: dict[int, Port] = defaultdict(partial(Port, clock))
+        self.sends: dict[int, Port] = defaultdict(Port)
+        self.receives: dict[int, Port] = defaultdict(Port)
 
     def kept(self, link: Link, nbytes: int) -> float:
         """Return o."""
@@ -304,14 +297,16 @@ class AtPorts:
         start, s, t, nbytes = self.clock.now, message.s, message.t, message.nbytes
         message.started.come()
         o, a = self.kept(message.link, nbytes), self.ahead(message)
-        begin = self.sends[here].get(message, self.least(nbytes, source=self.machine.nodes[here].name), a)
+        pair = message.source, message.dest
+        begin = self.sends[here].get(pair, start, self.least(nbytes, source=self.machine.nodes[here].name), a)
         sending, transmitting = message.growth
         h = sending / (sending + transmitting) if sending + transmitting else 0.0
         w = min(o, s + t)
         free = start + h * (begin - start) + s if message.is_eager else begin + max(s, w)
         self.clock.at(free, message.free.come)
         yield Turn(begin + s + t - w, message.source, message.actor)
-        head = self.receives[there].get(message, self.least(nbytes, dest=self.machine.nodes[there].name), a)
+        least = self.least(nbytes, dest=self.machine.nodes[there].name)
+        head = self.receives[there].get(pair, self.clock.now, least, a)
         message.show(self.clock, max(head, begin + travel(message.link)))
         yield head + w
         message.arrived.come()

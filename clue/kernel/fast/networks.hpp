@@ -85,20 +85,21 @@ class Port {
 public:
     // When a message that is there at a time gets the port.
     double enter(int32_t source, int32_t dest, double time, double occupation, double ahead) {
-        while (!under_way_.empty() && under_way_.front().end <= time) {
+        const double ready = free_ - ahead, turn = ready > time ? ready : time, rounding = ROUNDING * turn;
+        while (!under_way_.empty() && under_way_.front().end <= time + rounding) {
             std::pop_heap(under_way_.begin(), under_way_.end(), later);
             under_way_.pop_back();
         }
-        const double ready = free_ - ahead, turn = ready > time ? ready : time;
         // With a fair share of the port it takes n + 1 times as long beside n others as alone.
-        double begin = time + (under_way_.empty() ? 1.0 : static_cast<double>(under_way_.size())) * occupation;
-        if (begin < turn && (free_ - last_) + occupation <= PASSING * (turn - time)) {
+        double begin = time + static_cast<double>(under_way_.size()) * occupation;
+        const double passed = free_ - last_;
+        if (begin + rounding < turn && passed + occupation <= PASSING * (turn - time) + rounding) {
             for (const UnderWay& each : under_way_)
                 if (each.source == source && each.dest == dest && each.end > begin) begin = each.end;
         } else {
             begin = turn;
         }
-        if (begin < turn) {
+        if (begin + rounding < turn) {
             free_ += occupation;
             add({begin + occupation, source, dest});
             return begin;
@@ -109,7 +110,7 @@ public:
     }
 
 private:
-    static constexpr double PASSING = 0.25;  // as in transport.py
+    static constexpr double PASSING = 0.25, ROUNDING = 1e-12;  // as in transport.py
     struct UnderWay {
         double end;  // when it is through
         int32_t source, dest;

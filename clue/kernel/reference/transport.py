@@ -99,6 +99,8 @@ class FactorTransport:
 #: Messages may pass others at a port until they occupy it for more than this share of the time that they would wait.
 #: The others are not delayed, so this bounds how much more than its bandwidth a port carries.
 PASSING = 0.25
+#: Relative difference below which times at a port count as equal: the order of equal messages must not decide.
+_ROUNDING = 1e-12
 
 
 class _Port:
@@ -126,19 +128,19 @@ class _Port:
             occupation: How long it occupies the port, seconds.
             ahead: How long before the port is free it may get it, seconds.
         """
-        under_way = self._under_way
-        while under_way and under_way[0][0] <= time:
+        under_way, turn = self._under_way, max(time, self.free - ahead)
+        rounding = _ROUNDING * turn
+        while under_way and under_way[0][0] <= time + rounding:
             heappop(under_way)
-        turn = max(time, self.free - ahead)
         # With a fair share of the port it takes n + 1 times as long beside n others as alone.
-        begin = time + max(len(under_way), 1) * occupation
-        if begin < turn and (self.free - self._last) + occupation <= PASSING * (turn - time):
+        begin, passed = time + len(under_way) * occupation, self.free - self._last
+        if begin + rounding < turn and passed + occupation <= PASSING * (turn - time) + rounding:
             for end, source, dest in under_way:
                 if (source, dest) == (message.source, message.dest):
                     begin = max(begin, end)
         else:
             begin = turn
-        if begin < turn:
+        if begin + rounding < turn:
             self.free += occupation
             heappush(under_way, (begin + occupation, message.source, message.dest))
             return begin
