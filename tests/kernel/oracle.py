@@ -242,23 +242,23 @@ class Port:
         self.free = 0.0
         #: When the last message that got the port in turn is through.
         self.last_in_turn = 0.0
-        #: When each message is through, and its pair of ranks.
-        self.through: list[tuple[float, tuple[int, int]]] = []
+        #: When each message is through, its o, and its pair of ranks.
+        self.through: list[tuple[float, float, tuple[int, int]]] = []
 
     def get(self, pair: tuple[int, int], x: float, o: float, a: float = 0.0) -> float:
         """Return when a message of a pair of ranks gets the port: it is there at x, and occupies the port for o."""
         y = max(x, self.free - a)
         equal = 1e-12 * y
-        beside = [(through, whose) for through, whose in self.through if through > x + equal]
-        connection = max((through for through, whose in beside if whose == pair), default=0.0)
-        z = max(x + len(beside) * o, connection)
+        beside = [each for each in self.through if each[0] > x + equal]
+        connection = max((through for through, _, whose in beside if whose == pair), default=0.0)
+        z = max(x + sum(min(o, other, through - x) for through, other, _ in beside), connection)
         passed = self.free - self.last_in_turn
-        if z < y - equal and passed + o <= (y - x) / 4 + equal:
-            self.through.append((z + o, pair))
+        if x + len(beside) * o < y - equal and z < y - equal and passed + o <= (y - x) / 4 + equal:
+            self.through.append((z + o, o, pair))
             self.free += o
             return z
         self.free = self.last_in_turn = max(y, self.free) + o
-        self.through.append((self.free, pair))
+        self.through.append((self.free, o, pair))
         return y
 
 

@@ -146,12 +146,12 @@ def test_a_message_passes_only_if_it_takes_a_quarter_of_the_wait(nbytes: int, ar
 
 
 @ENGINES
-@pytest.mark.parametrize(("nbytes", "arrival"), [(6, 18.0), (7, 52.0)], ids=["quarter", "more"])
+@pytest.mark.parametrize(("nbytes", "arrival"), [(6, 17.0), (7, 52.0)], ids=["quarter", "more"])
 def test_messages_that_pass_take_a_quarter_of_the_wait_together(nbytes: int, arrival: float, engine: str) -> None:
     """Behind 40 B, 5 B get the port at 5 s and are through at 10 s; the port is then free at 45 s.
 
-    With 6 B, 11 s pass, at most a quarter of 45 s: beside two others, they get the port at 2 x 6 = 12 s. With 7 B, 12 s
-    would pass: they get it at 45 s.
+    With 6 B, 11 s pass, at most a quarter of 45 s. The 40 B go on beside them for 6 s, the 5 B for 5 s: they get the
+    port at 11 s. With 7 B, 12 s would pass: they get it at 45 s.
     """
     messages = [(0, 0, 1, 40), (0, 0, 2, 5), (0, 0, 3, nbytes)]
     assert arrivals(messages, engine) == pytest.approx([40.0, 10.0, arrival])
@@ -161,11 +161,11 @@ def test_messages_that_pass_take_a_quarter_of_the_wait_together(nbytes: int, arr
 def test_a_message_in_turn_starts_a_new_quarter(engine: str) -> None:
     """Behind 40 B, 5 B have passed and 7 B have not: they are through at 52 s (as above).
 
-    Since then none has passed. So 12 B, at most a quarter of 52 s, pass beside three others: they get the port at
-    3 x 12 = 36 s and arrive at 48 s. With the 5 s from before, 17 s would be too much.
+    Since then none has passed. So 12 B, at most a quarter of 52 s, pass: the others go on beside them for 12, 5 and
+    7 s, and they arrive at 24 + 12 s. With the 5 s from before, 17 s would be too much.
     """
     messages = [(0, 0, 1, 40), (0, 0, 2, 5), (0, 0, 3, 7), (0, 0, 4, 12)]
-    assert arrivals(messages, engine) == pytest.approx([40.0, 10.0, 52.0, 48.0])
+    assert arrivals(messages, engine) == pytest.approx([40.0, 10.0, 52.0, 36.0])
 
 
 @ENGINES
@@ -189,6 +189,18 @@ def test_messages_that_pass_share_the_port_with_each_other(port: str, engine: st
     sent = [(0, 1, 100), (10, 2, 1), (10, 3, 1), (12, 4, 1), (12, 5, 1)]
     messages = [(time, 0, other, m) if port == "send" else (time, other, 0, m) for time, other, m in sent]
     assert arrivals(messages, engine) == pytest.approx([100.0, 12.0, 13.0, 15.0, 16.0])
+
+
+@ENGINES
+@pytest.mark.parametrize("port", ["send", "receive"])
+def test_a_message_that_is_almost_through_takes_no_whole_share(port: str, engine: str) -> None:
+    """40 B are through at 40 s, and another 100 B at 140 s; 10 B are there at 38 s.
+
+    The 40 B go on beside them for 2 s, and the 100 B for 10 s, so they get the port at 50 s.
+    """
+    sent = [(0, 1, 40), (1, 2, 100), (38, 3, 10)]
+    messages = [(time, 0, other, m) if port == "send" else (time, other, 0, m) for time, other, m in sent]
+    assert arrivals(messages, engine) == pytest.approx([40.0, 140.0, 60.0])
 
 
 @ENGINES

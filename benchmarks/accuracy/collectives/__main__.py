@@ -95,7 +95,7 @@ the same program (`collectives/program.py`) with calibrated links. The algorithm
 rank; a figure is the median time of a call. The goal is that of [single messages](micro.md): within 10 %.
 
 Short messages behind long ones share a port with them, that of their sender or that of their receiver; what is timed is
-their receive. Where one rank receives both, the short one is sent 20 ms later."""
+their receive. Where one rank receives both, the sender of the short one first computes for 2 ms on this computer."""
 
 
 def _tables(asked: argparse.Namespace) -> Iterator[str]:

@@ -23,8 +23,8 @@ RANKS, RANK = comm.size, comm.rank
 SIZES = (8, 1024, 16384, 131072)
 #: Repetitions of each call at each size, of which the first is a warm-up.
 REPEATS = 5
-#: Size of a long message, bytes, and by how much a short one is sent later, seconds.
-LONG, LATER = 1_000_000, 0.02
+#: Size of a long message, bytes, and the computation after which a short one follows, CPU seconds here.
+LONG, LATER = 1_000_000, 0.002
 #: Ranks on other nodes than rank 0.
 LAST, NEXT_TO_LAST = RANKS - 1, RANKS - 2
 LEFT, RIGHT = (RANK - 1) % RANKS, (RANK + 1) % RANKS
@@ -85,7 +85,9 @@ def _behind_receiving(size: int) -> float:
     if RANK == LAST:
         comm.Send(OUT[:LONG], 0)
     if RANK == NEXT_TO_LAST:
-        time.sleep(LATER)
+        until = time.thread_time() + LATER
+        while time.thread_time() < until:
+            pass
         comm.Send(OUT[:size], 0)
     if RANK == 0:
         long = comm.Irecv(INTO[:LONG], LAST)

@@ -90,29 +90,36 @@ public:
             std::pop_heap(under_way_.begin(), under_way_.end(), later);
             under_way_.pop_back();
         }
-        // With a fair share of the port it takes n + 1 times as long beside n others as alone.
-        double begin = time + static_cast<double>(under_way_.size()) * occupation;
         const double passed = free_ - last_;
-        if (begin + rounding < turn && passed + occupation <= PASSING * (turn - time) + rounding) {
+        double begin = turn;
+        if (time + static_cast<double>(under_way_.size()) * occupation + rounding < turn &&
+            passed + occupation <= PASSING * (turn - time) + rounding) {
+            // With a fair share of the port, each of the others goes on for as long as this one takes, or until it ends.
+            beside_.clear();
+            for (const UnderWay& each : under_way_)
+                beside_.push_back(std::min(std::min(occupation, each.occupation), each.end - time));
+            std::sort(beside_.begin(), beside_.end());
+            double beside = 0.0;
+            for (const double each : beside_) beside += each;
+            begin = time + beside;
             for (const UnderWay& each : under_way_)
                 if (each.source == source && each.dest == dest && each.end > begin) begin = each.end;
-        } else {
-            begin = turn;
         }
         if (begin + rounding < turn) {
             free_ += occupation;
-            add({begin + occupation, source, dest});
+            add({begin + occupation, occupation, source, dest});
             return begin;
         }
         free_ = last_ = (turn > free_ ? turn : free_) + occupation;
-        add({free_, source, dest});
+        add({free_, occupation, source, dest});
         return turn;
     }
 
 private:
     static constexpr double PASSING = 0.25, ROUNDING = 1e-12;  // as in transport.py
     struct UnderWay {
-        double end;  // when it is through
+        double end;         // when it is through
+        double occupation;  // for how long it occupies the port
         int32_t source, dest;
     };
 
@@ -125,6 +132,7 @@ private:
     double free_ = 0.0;                // when it has served all messages so far
     double last_ = 0.0;                // when the last one that it served in turn is through
     std::vector<UnderWay> under_way_;  // a heap
+    std::vector<double> beside_;       // used in enter only
 };
 
 class Ports {

@@ -116,8 +116,8 @@ class _Port:
         self.free = 0.0
         #: When the last message that it served in turn is through. Those that have passed since then add to ``free``.
         self._last = 0.0
-        #: When each message is through, with the ranks that it goes from and to; as a heap.
-        self._under_way: list[tuple[float, int, int]] = []
+        #: When each message is through, for how long it occupies the port, from and to which rank it goes; as a heap.
+        self._under_way: list[tuple[float, float, int, int]] = []
 
     def enter(self, message: Message, time: float, occupation: float, ahead: float) -> float:
         """Return when a message that is there at a time gets the port.
@@ -132,20 +132,23 @@ class _Port:
         rounding = _ROUNDING * turn
         while under_way and under_way[0][0] <= time + rounding:
             heappop(under_way)
-        # With a fair share of the port it takes n + 1 times as long beside n others as alone.
-        begin, passed = time + len(under_way) * occupation, self.free - self._last
-        if begin + rounding < turn and passed + occupation <= PASSING * (turn - time) + rounding:
-            for end, source, dest in under_way:
-                if (source, dest) == (message.source, message.dest):
-                    begin = max(begin, end)
-        else:
-            begin = turn
+        begin, passed, ends = turn, self.free - self._last, (message.source, message.dest)
+        if (
+            time + len(under_way) * occupation + rounding < turn
+            and passed + occupation <= PASSING * (turn - time) + rounding
+        ):
+            # With a fair share of the port, each of the others goes on for as long as this one takes, or until it ends.
+            # Sums in ascending order are those of the other engine to the last bit.
+            beside = 0.0
+            for each in sorted(min(occupation, other, end - time) for end, other, *_ in under_way):
+                beside += each
+            begin = max([time + beside, *(end for end, _, *others in under_way if tuple(others) == ends)])
         if begin + rounding < turn:
             self.free += occupation
-            heappush(under_way, (begin + occupation, message.source, message.dest))
+            heappush(under_way, (begin + occupation, occupation, *ends))
             return begin
         self.free = self._last = max(turn, self.free) + occupation
-        heappush(under_way, (self.free, message.source, message.dest))
+        heappush(under_way, (self.free, occupation, *ends))
         return turn
 
 
