@@ -48,7 +48,7 @@ class Ports:
     def described(self, _: int, links: Sequence[Link]) -> str:
         """Return the model in words."""
         kept = f"a message keeps a port for {self._kept(links)}"
-        return f"ports: each node sends one message after the other, and receives so; {kept}"
+        return f"ports: each node sends one message after the other, and receives so; short ones pass long ones; {kept}"
 
     def _kept(self, links: Sequence[Link]) -> str:
         if self.busy is not None:

@@ -51,7 +51,7 @@ def test_both_directions_of_a_pair_are_one_link() -> None:
         (NoContention(), "none: simultaneous messages do not slow each other down, however many there are"),
         (
             Ports(),
-            "ports: each node sends one message after the other, and receives so; a message keeps a port for the",
+            "ports: each node sends one message after the other, and receives so; short ones pass long ones; a message",
         ),
         (Ports(Curve.line(1e-6, 1e-9)), "a port for 0 B: 1 us, 1 KB: 2 us, 64 KB: 65 us, 1 MB: 1.001 ms"),
         (Flows(Switch(1e9)), "one switch, 1 GB/s a node; 6 links, bisection 1 GB/s each way"),
