@@ -74,8 +74,11 @@ def test_a_skeleton_of_another_program_is_refused(
         assert any("could not be checked" in each for each in warnings) == noted
 
 
-def test_nothing_is_learned_from_skeletons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_learned_from_skeletons(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Model errors are learned from simulations only, so skeletons alone are refused."""
+    monkeypatch.setenv("CLUE_MODEL_ERROR", str(tmp_path / "model-error.yaml"))
     assert main(["validate", written(tmp_path, ONE.replace("SKELETON", "told.json")), "--learn"]) == 2
     assert "--learn must have cases that are simulated, got none" in capsys.readouterr().err
 

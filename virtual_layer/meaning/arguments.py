@@ -26,6 +26,8 @@ FORMATS = {
 _LETTERS = "iufVVcb"
 #: Offset of the element type in a tensor of DLPack: since version 1.0, and before.
 _VERSIONED, _EARLIER = 52, 20
+#: DLPack's number of the main memory as a device.
+_MAIN_MEMORY = 1
 _is_capsule = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_IsValid", ctypes.pythonapi)
 )
@@ -184,10 +186,12 @@ def array_type(mpi: Any, array: Any) -> str:
     on_gpu = getattr(array, "__cuda_array_interface__", None)
     if on_gpu is not None:
         return str(on_gpu["typestr"])[1:]
+    kind, _ = array.__dlpack_device__()
+    options = {} if kind == _MAIN_MEMORY else {"stream": -1}  # as in mpi4py: nobody waits for the device
     try:
-        capsule = array.__dlpack__(max_version=(1, 0))
+        capsule = array.__dlpack__(max_version=(1, 0), **options)
     except TypeError:  # DLPack before 1.0
-        capsule = array.__dlpack__()
+        capsule = array.__dlpack__(**options)
     name, offset = b"dltensor_versioned", _VERSIONED
     if not _is_capsule(capsule, name):
         name, offset = b"dltensor", _EARLIER
