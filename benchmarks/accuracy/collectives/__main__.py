@@ -72,8 +72,8 @@ def main(words: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(words)
     try:
         asked.measured.mkdir(parents=True, exist_ok=True)
-        notes = notes_beside(asked.output) if asked.output is not None else ()
-        write_page("\n".join([*_head(), *_tables(asked), *notes]) + "\n", asked.output)
+        notes = notes_beside(asked.output) if asked.output is not None else []
+        write_page("\n".join([*_head(), *_tables(asked), "", *notes]).rstrip("\n") + "\n", asked.output)
     except ClueError as error:
         print(error, file=sys.stderr)
         return error.exit_status
