@@ -8,6 +8,7 @@ caller does.
 from __future__ import annotations
 
 import atexit
+import errno
 import faulthandler
 import json
 import os
@@ -333,9 +334,13 @@ def clear_target(target: Path) -> None:
 
     Raises:
         UsageError: If it names an archive, or something else is there.
+        OSError: If it cannot be removed.
     """
     check_target(target)
     if target.exists():
+        # Where the folder around it may not be written, its files would be removed, and only then would that fail.
+        if not os.access(target.absolute().parent, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
         shutil.rmtree(target)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from clue.calibration.residuals import ping_pong
 from clue.cli import main
 from clue.errors import RecordError, UsageError
 from clue.recording import record
-from clue.trace import TraceBuilder
+from clue.trace import Trace, TraceBuilder
 from clue.trace.place import check_place, numbered, remove_further, repeats_beside
 from virtual_layer.session import clear_target
 
@@ -80,6 +81,15 @@ def test_ranks_record_into_a_folder(tmp_path: Path) -> None:
     """A job script that names an archive is refused, as by clue record, before its program begins."""
     with pytest.raises(UsageError, match=r"x\.clue\.zip: trace must be recorded into a folder, got a \.zip"):
         clear_target(tmp_path / "x.clue.zip")
+
+
+def test_a_trace_that_cannot_be_removed_stays_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the folder around an earlier trace may not be written, a recording leaves its files alone."""
+    ping_pong(8).save(tmp_path / "x.clue")
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
+    with pytest.raises(PermissionError):
+        clear_target(tmp_path / "x.clue")
+    assert Trace.open(tmp_path / "x.clue").ranks == 2
 
 
 def test_every_part_of_a_recording_is_known_as_one(tmp_path: Path) -> None:
