@@ -108,7 +108,7 @@ def _own_or_rented(found: Sequence[BreakEven]) -> Iterator[Section]:
             Cell(each.own),
             Cell(each.cloud),
             Cell(NONE) if each.utilisation is None else Cell(format_share(each.utilisation, 1), each.utilisation),
-            Cell(each.cheaper_below if each.utilisation is not None else f"{each.cheaper_below}, always"),
+            Cell(each.cheaper_below if each.is_within_reach else f"{each.cheaper_below}, always"),
             Cell(NONE) if each.utilisation is None else _amount(each.own_fixed + each.utilisation * each.own_busy),
             Cell(format_share(each.capacity, 1), each.capacity),
             *([_covered(each)] if limited else []),
