@@ -1,4 +1,4 @@
-"""Caveats of a ranking, each once: those of simulations, reasons for idle processors, quanta and rent not counted.
+"""Caveats of a ranking, each once: of simulations, idle processors, missing prices, quanta and rent not counted.
 
 Options and workloads have the names that the scenario gives them.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from clue.caveats import About, Caveat, Said, gathered, note
+from clue.caveats import About, Caveat, Said, gathered, named, note
 from clue.machine import Machine
 from clue.purchase.attempts import Attempt, Cell
 from clue.purchase.costs import Tariff
+from clue.purchase.limits import unpriced_nodes
 from clue.purchase.scenario import IN_MONEY, Option, Scenario, Workload
 from clue.units import count_of, format_number, format_time
 
@@ -28,6 +29,8 @@ def caveats_of(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
 
 def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
     for attempt in listed:
+        if (unpriced := _unpriced(attempt.option)) is not None:
+            yield Said(unpriced, attempt.option.name, "")
         if (uncounted := _uncounted_quantum(scenario, attempt.option)) is not None:
             yield Said(uncounted, attempt.option.name, "")
         if (unlimited := _unlimited_rent(scenario, attempt.option)) is not None:
@@ -40,6 +43,15 @@ def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
                 yield Said(slower, attempt.option.name, workload.name)
             idle = _idle(workload, attempt.option.machine, cell)
             yield from (Said(caveat, attempt.option.name, workload.name) for caveat in idle)
+
+
+def _unpriced(option: Option) -> Caveat | None:
+    """Report that prices of some nodes give an option no price."""
+    lacking = unpriced_nodes(option) if option.price is None else []
+    if not lacking:
+        return None
+    text = f"it has no price, as some of its nodes state none ({named(lacking)}): state its price, or one for each type"
+    return note(About.MACHINE, option.name, text)
 
 
 def _uncounted_quantum(scenario: Scenario, option: Option) -> Caveat | None:

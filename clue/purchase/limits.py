@@ -61,6 +61,13 @@ def is_affordable(option: Option, scenario: Scenario) -> bool | None:
     return option.price.amount <= most_within(scenario.budget.amount)
 
 
+def unpriced_nodes(option: Option) -> list[str]:
+    """Return the node types of an option that state no price, if others do: prices of some nodes are no price of it."""
+    types = option.machine.node_types()
+    lacking = [name for name, node in types.items() if node.price is None]
+    return lacking if len(lacking) < len(types) else []
+
+
 def misses_of(option: Option, limits: Limits, accounts: Accounts) -> Iterator[Miss]:
     """Yield the limits that an option misses, whatever runs on it."""
     if option.costs is None and limits == Limits():

@@ -19,7 +19,7 @@ from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt, Choice, KnownRuns, attempts_on
 from clue.purchase.caveats import caveats_of
 from clue.purchase.front_search import FrontSearch
-from clue.purchase.limits import Miss, is_affordable, misses_of, nobody_keeps
+from clue.purchase.limits import Miss, is_affordable, misses_of, nobody_keeps, unpriced_nodes
 from clue.purchase.outcome import ComponentOutcome, Entry, Ranking, WorkloadOutcome
 from clue.purchase.questions.answers import Answers, Steps
 from clue.purchase.questions.break_even import break_evens
@@ -470,10 +470,9 @@ class _Report:
 
 
 def _no_price(option: Option) -> str:
-    """Return why it is unknown whether the budget covers an option: prices of some of its nodes are no price of it."""
-    types = option.machine.node_types()
-    lacking = [name for name, node in types.items() if node.price is None]
-    of = f" for some of its nodes ({named(lacking)})" if 0 < len(lacking) < len(types) else ""
+    """Return why it is unknown whether the budget covers an option."""
+    lacking = unpriced_nodes(option)
+    of = f" for some of its nodes ({named(lacking)})" if lacking else ""
     unknown = f"no price is stated{of}, so it is unknown whether the budget covers it"
     return f"{unknown}: state its price, or leave out the budget"
 

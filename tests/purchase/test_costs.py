@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from clue.errors import UsageError
+from clue.machine import Machine, NodeType
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Entry, Limits, Option, Ranking, Scenario, rank_options
 from clue.purchase.costs import Cloud, Costs, Electricity, Licence, Number, Part, Per, Tariff
@@ -104,6 +105,24 @@ def test_a_quantum_that_the_total_cost_leaves_out_is_told() -> None:
         assert (said in ranked(asked).warnings) == warned
         if demand is None:
             assert scores(asked)["cloud"] == pytest.approx(4 * 3.60 * 8760)
+
+
+def test_prices_of_some_nodes_that_give_no_price_are_told() -> None:
+    """Without a budget, nodes for 10 beside others without a price give an option no price, and a warning says why."""
+    said = "some: it has no price, as some of its nodes state none (b): state its price, or one for each type"
+    some, none = (
+        Machine("two kinds", (NodeType("a", price=price), NodeType("b")), machine().network)
+        for price in (Money(10, "EUR"), None)
+    )
+    cases: list[tuple[Machine, Money | None, bool]] = [
+        (some, None, True),
+        (none, None, False),
+        (some, Money(30, "EUR"), False),
+    ]
+    for on, price, warned in cases:
+        found = ranked(scenario(Option("some", on, price)))
+        assert [entry.position for entry in found.entries] == [1]
+        assert (said in found.warnings) == warned
 
 
 def test_rent_that_nothing_limits_is_told() -> None:
