@@ -227,7 +227,7 @@ class LaterCell(Cell):
         return self.choices[0].run
 
     def rough_runs(self) -> list[Run]:
-        """Return nothing: its run has the bounds of those that it needs."""
+        """Return nothing: its run gets no better bound."""
         return []
 
 
@@ -581,8 +581,8 @@ class _Plan:
             neighbours = tuple(of for _, of in beside)
             tasks = tuple(replace(task, where=where, beside=neighbours) for task in alone.run.tasks)
             run = self.runs[key] = Run(tasks, alone.run.workload, refined=True)
-            # Contention only adds to the time alone, which is a lower bound; unless it can speed up messages.
-            run.seconds = (0.0,) * len(tasks) if machine.network.contention.speeds_up else alone.run.seconds
+            # It may even take less time than alone: a port is as fast as its fastest link to any node with ranks.
+            run.seconds = (0.0,) * len(tasks)
         return Choice(alone.split, self.runs[key], alone.instances)
 
     def _recorded_fault(self, option: Option) -> str:
