@@ -154,7 +154,8 @@ class Trace:
         All collectives have one meaning, whatever an op states (:mod:`clue.trace.ops`): of a broadcast only the root
         sends, an all-to-all sends a block to each rank of the communicator, a reduce-scatter the blocks of all ranks.
         What the root of a scatter sends counts at the ranks that receive it, because only their ops state it; the sum
-        over ranks is the same. Receives, waits, packing and sleeping send nothing.
+        over ranks is the same. Receives, waits, packing and sleeping send nothing, nor do sends to null partners and
+        sends that were cancelled.
         """
         ops, found = self.ops, self.payload.astype(np.float64)
         peers = [each.group if each.remote is None else each.remote for each in self.head.communicators]
@@ -165,7 +166,8 @@ class Trace:
         named, which = np.unique(pairs, return_inverse=True)
         roots = np.array([peers[pair // self.ranks][pair % self.ranks] for pair in named.tolist()], np.int64)
         found[broadcast[self.row_ranks[broadcast] != roots[which]]] = 0
-        found[ops.are(Op.PACK)] = 0
+        to_nobody = ops.are(Op.SEND, Op.ISEND) & (ops.peer == PROC_NULL)
+        found[to_nobody | ops.are(Op.PACK, Op.LOCAL)] = 0
         return found
 
     def left_out(self) -> dict[str, tuple[int, float]]:

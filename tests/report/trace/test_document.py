@@ -6,7 +6,7 @@ import json
 
 from clue.report.trace.document import sites_document, trace_document
 from clue.report.trace.text import sites_text, trace_text
-from clue.trace import Op, TraceBuilder
+from clue.trace import PROC_NULL, Flag, Op, TraceBuilder
 from tests.report.cases import rendered, trace
 
 
@@ -49,6 +49,19 @@ def test_bytes_are_those_that_ranks_send() -> None:
     assert {each["call"]: each["nbytes"] for each in calls["calls"]} == wanted
     assert sites["sites"][0]["nbytes"] == sum(wanted.values())
     assert "bytes sent" in rendered(trace_text(built)) and "bytes sent" in rendered(sites_text(built))
+
+
+def test_what_goes_to_nobody_is_not_sent() -> None:
+    """Of 500 B to a rank, 800 and 40 B to null partners, and 200 B of a send that was cancelled, 500 B are sent."""
+    builder = TraceBuilder(2)
+    builder[0].add(Op.SEND, call="Send", peer=PROC_NULL, nbytes=800)
+    builder[0].wait(builder[0].isend(PROC_NULL, 40))
+    builder[0].add(Op.LOCAL, call="Issend", peer=1, nbytes=200, flags=Flag.CANCELLED)
+    builder[0].add(Op.SEND, call="Bsend", peer=1, nbytes=500)
+    builder[1].recv(0)
+    document = json.loads(json.dumps(trace_document(builder.build())))
+    sent = {each["call"]: each["nbytes"] for each in document["calls"]}
+    assert sent == {"Send": 0, "Isend": 0, "Wait": 0, "Issend": 0, "Bsend": 500, "Recv": 0}
 
 
 def test_tests_that_find_nothing_are_no_ops_on_a_communicator() -> None:
