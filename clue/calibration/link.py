@@ -525,7 +525,8 @@ def _about_zeros(measurement: Measurement) -> tuple[str, ...]:
 
 
 def _answer(parts: _Parts, size: int) -> float:
-    return float(np.interp(size, parts.sizes, parts.answer)) if parts.limit is not None and size > parts.limit else 0.0
+    """Return how long a message of at most the largest size waits for its answer: all rendezvous wait equally long."""
+    return float(parts.answer[-1]) if parts.limit is not None and size > parts.limit else 0.0
 
 
 def _curve(sizes: Floats, times: Floats, uncertainty: Floats, split: float | None) -> Curve:

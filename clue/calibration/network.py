@@ -26,6 +26,11 @@ TIME = 60.0
 CONFIDENCE, PRECISION = 0.95, 0.02
 #: Largest simultaneous copies, bytes, and smallest number of processors for them: two pairs, one processor per rank.
 _COPIED, _LEAST_PROCESSORS = 1 << 20, 4
+#: Note on a link whose messages progress at any time, beside one whose messages do not.
+_OTHER_PROGRESS = (
+    "progress: messages of this link progressed outside of calls, those of the other link within calls only; a machine "
+    "states one of these, so within calls is assumed for both"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,19 @@ def with_copies(
     )  # fmt: skip
     together = tuple(SizeRow(each.size, each.one_way, pairs=each.pairs) for each in pairs.rows)
     return replace(measurement, shared=together, notes=(*measurement.notes, *pairs.notes))
+
+
+def with_one_progress(*links: Measurement) -> tuple[Measurement, ...]:
+    """Return the measurements of a machine's links as of one library: within calls only if a link showed that.
+
+    A machine states one progress, with which messages over all of its links are simulated.
+    """
+    if not any(each.in_calls for each in links):
+        return links
+    return tuple(
+        replace(each, in_calls=True, notes=(*each.notes, *([_OTHER_PROGRESS] if each.in_calls is False else [])))
+        for each in links
+    )
 
 
 def calibrate_link(measurement: Measurement, eager_limit: float | None = None) -> Calibration:

@@ -33,6 +33,7 @@ from clue.calibration.network import (
     machine_of,
     measure_link,
     with_copies,
+    with_one_progress,
 )
 from clue.calibration.parts import characters_of, node_by_parts
 from clue.calibration.processor import CountedRun, NodeCalibration, node_by_kernels, node_by_program, regions_like
@@ -117,6 +118,7 @@ def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | N
     if not hosts:
         return calibrate_link(first, limit), None
     second = _with_copies(arguments, _measured(arguments, hosts[:1], tell), hosts[:1], tell)
+    first, second = with_one_progress(first, second)
     return calibrate_link(first, limit), calibrate_within(second, limit)
 
 

@@ -16,7 +16,7 @@ from clue.calibration.importing import read_benchmark
 from clue.calibration.link import FittedLink, fit_link
 from clue.calibration.machine_file import time_text
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
-from clue.calibration.network import Calibration, calibrate_link, machine_file
+from clue.calibration.network import Calibration, calibrate_link, calibrate_within, machine_file, with_one_progress
 from clue.calibration.residuals import (
     WINDOW,
     Residual,
@@ -195,6 +195,38 @@ def test_messages_of_any_size_may_be_rendezvous(progress: Progress) -> None:
     assert [simulated_one_way(machine, row.size) for row in rows] == pytest.approx([100e-6, 180e-6], rel=0.01)
     assert link.busy is not None  # a port is busy for the data alone
     assert (link.busy(64 << 10), link.busy(128 << 10)) == pytest.approx((0.0, 80e-6), rel=0.01, abs=1e-9)
+
+
+def test_all_rendezvous_wait_equally_long_for_their_answer() -> None:
+    """A sender is blocked for 2 us and 1 ns/B, and beyond 16 KiB for a further 10 us, until it has the answer.
+
+    The half round trip of 32 KiB is unknown, but the sender waits for the whole answer: the send delay is 34.768 us.
+    """
+    halves = {0: 10e-6, 1 << 14: 26.384e-6, 1 << 16: 85.536e-6, 1 << 17: 151.072e-6}
+    rows = []
+    for size in sorted({*halves, 1 << 15}):
+        one_way = Estimate.alone(halves[size]) if size in halves else None
+        rows.append(SizeRow(size, one_way, Estimate.alone(2e-6 + size * 1e-9 + (10e-6 if size > 1 << 14 else 0.0))))
+    link = fit_link(Measurement(tuple(rows), receive=Estimate.alone(0.0)), 1 << 14).link
+    assert link.send_delay(1 << 15) == pytest.approx(34.768e-6, rel=0.01)
+
+
+def test_both_links_of_a_machine_are_fitted_to_its_one_progress() -> None:
+    """Between nodes messages progress at any time, within a node in calls only, which the machine states for both.
+
+    Of the measured 23.25 us of a rendezvous between nodes, envelope and answer then take 10 us each, the receive 1 us.
+    """
+    link = Link(Curve.line(2e-6, 1e-10), Curve.line(8e-6, 1e-9), 1e-6, 1024.0)
+    between, within = with_one_progress(measured(link), measured(link, progress=Progress.CALLS))
+    written = parse_yaml(machine_file(calibrate_link(between), calibrate_within(within)).text(), "m.yaml").value
+    assert isinstance(written, dict)
+    machine = load_machine(written)
+    assert machine.network.progress is Progress.CALLS
+    assert simulated_one_way(machine, 2048) == pytest.approx(23.25e-6, rel=0.05)
+    assert len(between.notes) == 1 and between.notes[0].startswith("progress: messages of this link progressed outside")
+    assert not within.notes
+    alike = measured(link), measured(link)
+    assert with_one_progress(*alike) == alike
 
 
 @pytest.mark.parametrize(("confidence", "deviations"), [(0.5, 0.6745), (0.95, 1.96), (0.99, 2.576)])
