@@ -580,9 +580,8 @@ class _Plan:
             where = replace(own, machine=machine)
             neighbours = tuple(of for _, of in beside)
             tasks = tuple(replace(task, where=where, beside=neighbours) for task in alone.run.tasks)
-            run = self.runs[key] = Run(tasks, alone.run.workload, refined=True)
             # It may even take less time than alone: a port is as fast as its fastest link to any node with ranks.
-            run.seconds = (0.0,) * len(tasks)
+            self.runs[key] = Run(tasks, alone.run.workload, (0.0,) * len(tasks), refined=True)
         return Choice(alone.split, self.runs[key], alone.instances)
 
     def _recorded_fault(self, option: Option) -> str:

@@ -10,6 +10,7 @@ import pytest
 from clue.config import load_machine
 from clue.kernel import simulate
 from clue.trace import Op, Trace
+from tests.classes import SLOW, TENSOR
 from tests.live.programs import Live
 
 START = """
@@ -167,23 +168,19 @@ def test_arrays_that_only_dlpack_shows_are_reduced_by_their_type(live: Live) -> 
     """Tensors without Python's buffer protocol, as PyTorch's are, add up as numbers: 1 + 2 + 3 = 6."""
     check(
         live,
-        """
-        class Tensor:
-            def __init__(self, array):
-                self.array = array
-            def __dlpack__(self, **how):
-                return self.array.__dlpack__(**how)
-            def __dlpack_device__(self):
-                return self.array.__dlpack_device__()
-        for code in "fdil":
-            mine, found, block = np.full(3, rank + 1, code), np.zeros(3, code), np.zeros(1, code)
-            comm.Allreduce(Tensor(mine), Tensor(found))
-            assert (found == 6).all(), (code, found)
-            comm.Reduce_scatter(Tensor(mine), Tensor(block), [1, 1, 1])
-            assert block[0] == 6, (code, block)
-            comm.Allreduce(MPI.IN_PLACE, Tensor(mine), MPI.MAX)
-            assert (mine == 3).all(), (code, mine)
-        """,
+        TENSOR
+        + dedent(
+            """
+            for code in "fdil":
+                mine, found, block = np.full(3, rank + 1, code), np.zeros(3, code), np.zeros(1, code)
+                comm.Allreduce(Tensor(mine), Tensor(found))
+                assert (found == 6).all(), (code, found)
+                comm.Reduce_scatter(Tensor(mine), Tensor(block), [1, 1, 1])
+                assert block[0] == 6, (code, block)
+                comm.Allreduce(MPI.IN_PLACE, Tensor(mine), MPI.MAX)
+                assert (mine == 3).all(), (code, mine)
+            """
+        ),
         3,
     )
 
@@ -276,24 +273,16 @@ def test_a_rank_alone_pickles_its_objects(live: Live) -> None:
     """An object takes 50 ms to pickle and 100 ms to unpickle; this is computation even where nothing is sent."""
     check(
         live,
-        """
-        import time
-        def compute(seconds):
-            end = time.thread_time() + seconds
-            while time.thread_time() < end:
-                pass
-        class Slow:
-            def __getstate__(self):
-                compute(0.05)
-                return {"kept": 1}
-            def __setstate__(self, state):
-                compute(0.1)
-        slow = Slow()
-        for call in (comm.bcast, comm.gather, comm.allgather, comm.allreduce, comm.scan):
-            begin = MPI.Wtime()
-            call(slow)
-            assert MPI.Wtime() - begin > 0.05, call
-        """,
+        SLOW
+        + dedent(
+            """
+            slow = Slow()
+            for call in (comm.bcast, comm.gather, comm.allgather, comm.allreduce, comm.scan):
+                begin = MPI.Wtime()
+                call(slow)
+                assert MPI.Wtime() - begin > 0.05, call
+            """
+        ),
         1,
     )
 

@@ -12,7 +12,8 @@ import pytest
 
 import virtual_layer
 from clue.trace import Flag, Op, Trace
-from tests.virtual_layer.conftest import Recorded
+from tests.classes import SLOW
+from tests.virtual_layer.conftest import PREAMBLE, Recorded
 from tests.virtual_layer.rows import calls, named, rows
 
 
@@ -95,18 +96,8 @@ def test_what_arrives_is_unpickled_after_the_call(recorded: Recorded) -> None:
     A reduction begins with a copy: each rank pickles and unpickles its own object. Then rank 1 sends its copy to
     rank 0.
     """
-    trace = recorded("""
-        import time
-        def compute(seconds):
-            end = time.thread_time() + seconds
-            while time.thread_time() < end:
-                pass
-        class Slow:
-            def __getstate__(self):
-                compute(0.05)
-                return {"kept": 1}
-            def __setstate__(self, state):
-                compute(0.1)
+    trace = recorded(
+        """
         def first(left, right):
             compute(0.2)
             return left
@@ -119,7 +110,9 @@ def test_what_arrives_is_unpickled_after_the_call(recorded: Recorded) -> None:
         comm.Barrier()
         comm.reduce(slow, first)
         comm.Barrier()
-        """)
+        """,
+        preamble=PREAMBLE + SLOW,
+    )
     for rank, before, after in (
         (0, [0.05, 0.05, 0.05, 0.15], [0.2, 0.1, 0.1, 0.3]),
         (1, [0.05, 0.05, 0.0, 0.2], [0.0, 0.1, 0.1, 0.0]),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clue.trace import Flag, Op, Trace
-from tests.virtual_layer.conftest import Recorded
+from tests.classes import TENSOR
+from tests.virtual_layer.conftest import PREAMBLE, Recorded
 from tests.virtual_layer.rows import calls, named
 
 RANKS = 3
@@ -107,13 +108,6 @@ def test_elements_of_arrays_that_only_dlpack_shows(recorded: Recorded) -> None:
     trace = recorded(
         """
         import numpy as np
-        class Tensor:
-            def __init__(self, array):
-                self.array = array
-            def __dlpack__(self, **how):
-                return self.array.__dlpack__(**how)
-            def __dlpack_device__(self):
-                return self.array.__dlpack_device__()
         class Earlier(Tensor):
             def __dlpack__(self, stream=None):
                 return self.array.__dlpack__()
@@ -121,6 +115,7 @@ def test_elements_of_arrays_that_only_dlpack_shows(recorded: Recorded) -> None:
             comm.Bcast([kind(np.zeros(3, "f")), 3])
         """,
         1,
+        preamble=PREAMBLE + TENSOR,
     )
     assert [(row.tag, row.nbytes) for row in named(trace, 0, "Bcast")] == [(4, 12), (4, 12)]
 
