@@ -104,9 +104,8 @@ def with_ideal_network(machine: Machine) -> Machine:
 
 
 def _free(link: Link, _: Place) -> Link:
-    return replace(
-        link, send_delay=_NOTHING, transmission_delay=_NOTHING, receive_delay=0.0, busy=None, send_overhead=None
-    )
+    delays = {"send_delay": _NOTHING, "transmission_delay": _NOTHING, "receive_delay": 0.0, "busy": None}
+    return replace(link, **delays, send_overhead=None, receive_overhead=None)
 
 
 def _with_processors_for_all(machine: Machine, ranks: int) -> Machine:

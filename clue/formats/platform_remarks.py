@@ -122,7 +122,7 @@ def _figures(link: Link) -> dict[str, tuple[object, str]]:
     limit = link.eager_limit
     return {
         "send delay": (link.send_delay, _curve(link.send_delay)),
-        "receive delay": (link.receive_delay, format_time(link.receive_delay)),
+        "receive delay": (receive := link.receive_delay + link.completion, format_time(receive)),
         "eager limit": (limit, "none" if limit is None else format_size(limit)),
     }
 

@@ -170,6 +170,8 @@ struct Core {
 
     HOT double receive_cost(const Actor& a, int32_t source) const { return m.receive[link(epoch(a.clock), source, a.number)]; }
 
+    double completion(const Actor& a, int32_t source) const { return m.completion[link(epoch(a.clock), source, a.number)]; }
+
     template <class Table>
     double by_type(const Table* table, const Actor& a, double time) const {
         return table[epoch(time) * m.types + a.type];

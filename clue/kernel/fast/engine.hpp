@@ -54,7 +54,7 @@ private:
     using Base = Rounds<NETWORK, PROCESSORS, RECORDER, SOURCE>;
     using Base::p, Base::m, Base::out, Base::tape, Base::source, Base::numbers, Base::slots, Base::slot, Base::details, Base::ranks, Base::ready;
     using Base::absences, Base::events, Base::now, Base::turn, Base::actor, Base::spend, Base::sleep_until, Base::poll, Base::processors, Base::core;
-    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::post;
+    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::note_completion, Base::takes_turns_with, Base::launch, Base::post;
     using Base::post_matched, Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send;
     using Base::end_receive, Base::see, Base::envelope, Base::begin_rounds, Base::join, Base::run_rounds;
 
@@ -306,6 +306,7 @@ private:
                 if (s.peer < 0) break;
                 a.slot = source.meet(slots, a, i, false);
                 a.cost = receive_cost(a, offset(a) + s.peer);
+                note_completion(a, a.slot, offset(a) + s.peer);
                 a.stage = SEEING_RESERVED;
                 return true;
             case OP_MRECV: matched_receive(a, i, s); return true;
@@ -365,6 +366,7 @@ private:
         }
         a.slot = source.meet(slots, a, i, false);
         a.cost = receive_cost(a, offset(a) + call.peer);
+        note_completion(a, a.slot, offset(a) + call.peer);
         post(a, a.slot);
         if (!call.requested) {
             a.stage = RECEIVE_ENDS;
