@@ -58,8 +58,8 @@ class LinkForm(Form):
     receive_delay: Time = Field(0.0, description="Time of a receive or probe call, whether or not it finds a message.")
     receive_overhead: Time | None = Field(
         None,
-        description="Processor time of a receive in all; what exceeds receive_delay is spent once the message is there, "
-        "in the receive or in the wait for it; default: receive_delay.",
+        description="Processor time of a receive in all. What exceeds receive_delay is spent once the message is "
+        "there, in the receive or in the wait for it. Default: receive_delay.",
     )
     eager_limit: EagerLimit = Field(
         None, description="Largest message that is sent without waiting for its receive; none (the default): all are."

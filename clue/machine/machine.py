@@ -409,10 +409,7 @@ class Machine:
 
     def _repr_html_(self) -> str:
         link = self.network.between_nodes if len(self.nodes) > 1 else self.network.within_node
-        delays = (
-            f"{format_size(size)} takes {format_time(link.one_way(size))}"
-            for size in _SHOWN_SIZES
-        )
+        delays = (f"{format_size(size)} takes {format_time(link.one_way(size))}" for size in _SHOWN_SIZES)
         facts = (
             ("nodes", f"{len(self.nodes):,}"),
             ("processors", f"{self.processors:,}"),
