@@ -155,7 +155,8 @@ class Measurement:
 
     Attributes:
         rows: Rows of one pair in one direction, by strictly rising size.
-        receive: Time of a receive whose message has already arrived.
+        receive: Time of a receive whose message the library has already taken.
+        late_receive: Time of a receive whose message has arrived while its rank made no MPI calls.
         eager: The measured bounds of the eager limit; ``None`` if unknown.
         acknowledged_from: Smallest eager message whose sender waited until the receiver's library had it; ``None`` if
             none did, or if not measured.
@@ -172,6 +173,7 @@ class Measurement:
 
     rows: tuple[SizeRow, ...]
     receive: Estimate | None = None
+    late_receive: Estimate | None = None
     eager: EagerLimit | None = None
     acknowledged_from: int | None = None
     in_calls: bool | None = None
@@ -244,6 +246,7 @@ def merged(measurements: Sequence[Measurement]) -> Measurement:
         first,
         rows=rows,
         receive=next((each.receive for each in measurements if each.receive), None),
+        late_receive=next((each.late_receive for each in measurements if each.late_receive), None),
         eager=next((each.eager for each in measurements if each.eager), None),
         acknowledged_from=next((each.acknowledged_from for each in measurements if each.acknowledged_from), None),
         in_calls=next((each.in_calls for each in measurements if each.in_calls is not None), None),

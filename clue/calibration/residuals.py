@@ -88,7 +88,7 @@ def simulated_gap(machine: Machine, size: int, window: int = 0) -> float:
 
     def time(messages: int) -> float:
         """Return the time from the message that all receives are posted to the answer."""
-        heard = link.send_delay(0) + link.transmission_delay(0) + (messages + 1) * link.receive_delay
+        heard = messages * link.receive_delay + link.one_way(0)
         return simulate(_stream(size, messages), machine, engine="reference").ranks[0].finish - heard
 
     return time(window) / window if window else (time(2 * WINDOW) - time(WINDOW)) / WINDOW
