@@ -114,7 +114,8 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None, *, with
     link = replace(link, busy=busy)
     link = replace(link, bucket=_bucket(measurement.rows, parts, link))
     about_shared = (*about_busy, *_about_pairs(measurement), *_about_directions(measurement))
-    about_curve = (*_about_ends(parts, (send, travel)), *_about_outliers(parts), *_about_zeros(measurement))
+    ends = _about_ends(parts, (send, link.transmission_delay))
+    about_curve = (*ends, *_about_outliers(parts), *_about_zeros(measurement))
     said = (*about_send, *about_receive, *about_limit, *about_shared, *about_curve)
     return FittedLink(link, said, Progress.CALLS if measurement.in_calls else Progress.ASYNCHRONOUS)
 

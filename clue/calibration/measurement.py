@@ -156,7 +156,6 @@ class Measurement:
     Attributes:
         rows: Rows of one pair in one direction, by strictly rising size.
         receive: Time of a receive whose message the library has already taken.
-        late_receive: Time of a receive whose message has arrived while its rank made no MPI calls.
         eager: The measured bounds of the eager limit; ``None`` if unknown.
         acknowledged_from: Smallest eager message whose sender waited until the receiver's library had it; ``None`` if
             none did, or if not measured.
@@ -169,11 +168,11 @@ class Measurement:
         notes: What a reader of the figures should know.
         shared: Rows of several simultaneous pairs, or of both directions at once, by size.
         confidence: Confidence of the intervals of its times.
+        late_receive: Time of a receive whose message has arrived while its rank made no MPI calls.
     """
 
     rows: tuple[SizeRow, ...]
     receive: Estimate | None = None
-    late_receive: Estimate | None = None
     eager: EagerLimit | None = None
     acknowledged_from: int | None = None
     in_calls: bool | None = None
@@ -184,6 +183,7 @@ class Measurement:
     notes: tuple[str, ...] = ()
     shared: tuple[SizeRow, ...] = ()
     confidence: float = 0.95
+    late_receive: Estimate | None = None
 
     def __post_init__(self) -> None:
         sizes = [row.size for row in self.rows]

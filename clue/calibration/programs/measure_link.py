@@ -9,7 +9,7 @@ call      the call of a nonblocking send, followed by a wait; the other rank is 
 gap       a window of nonblocking sends, begun when their receives are posted, and its empty answer, per message
 receive   by rank 1: a receive whose message the library has taken, because a later one of the same sender has been
           received; not measured if even an empty message waits for its receive
-late      by rank 1: a receive whose message has arrived while the rank computed, so that the library has yet to take it;
+late      by rank 1: a receive whose message arrived while the rank computed, so that the library has not taken it yet;
           likewise
 eager     whether the sender of a message whose receive is posted late waits for it: by doubling sizes, then by
           bisection
