@@ -7,7 +7,7 @@ Everything here follows from the definition of a message in the simulator. A pin
   messages within calls only, 2 (s(0) + t(0)) + s(m) + t(m) + o, as the answer waits for the envelope,
 
 so that a simulation of the ping-pong on the fitted link reproduces the measured times; o is the receive overhead, or r
-if it was not measured. A stream takes at least r, o and the processor time of a send per message, so these are at most
+if it was not measured. A stream takes at least r and the processor time of a send per message, so these are at most
 that. If the source cannot separate the parts, an assumption does, and every assumption is reported.
 """
 
@@ -259,9 +259,7 @@ def _receive_overhead(measurement: Measurement, rows: Sequence[SizeRow], receive
     first = rows[0].one_way
     if measurement.late_receive is None or first is None:
         return None
-    gaps = _gaps(measurement.rows)
-    most = min([_MOST_OF_RECEIVE * first.value, *(gap.value for gap in gaps.values())])
-    found = min(measurement.late_receive.value, most)
+    found = min(measurement.late_receive.value, _MOST_OF_RECEIVE * first.value)
     return found if found > receive else None
 
 
@@ -325,7 +323,7 @@ def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
 def _limits(link: Link, size: float, gap: float) -> bool:
     """Tell whether the processors of a pair, rather than the network, limit its stream."""
     call = 0.0 if link.send_overhead is None else link.send_overhead(size)
-    return max(link.send_delay(size), call, link.completion) > _RANK_LIMITS * gap
+    return max(link.send_delay(size), call) > _RANK_LIMITS * gap
 
 
 def _busy(measurement: Measurement, parts: _Parts, link: Link, *, within: bool) -> tuple[Curve | None, tuple[str, ...]]:

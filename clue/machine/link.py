@@ -43,8 +43,8 @@ class Link:
             for which the message travels.
         bucket: Depth of the token bucket of its shared resources, bytes: the data that an idle port or link lets
             through at once beyond its bandwidth. It is never less than a message's own delays imply.
-        receive_overhead: Processor time that a receive takes from its rank in all, the call included; ``None``: no more
-            than the call.
+        receive_overhead: o: processor time that a receive takes from its rank in all, the call included; ``None``: no
+            more than the call.
     """
 
     send_delay: Curve
@@ -67,7 +67,7 @@ class Link:
 
     @property
     def completion(self) -> float:
-        """Processor time that a receive takes once its message is there, beyond that of its call, seconds."""
+        """e: processor time of a receive, or a wait for receives, once the messages are there, seconds."""
         return 0.0 if self.receive_overhead is None else max(self.receive_overhead - self.receive_delay, 0.0)
 
     def one_way(self, nbytes: float) -> float:

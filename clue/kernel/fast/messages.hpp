@@ -89,7 +89,7 @@ protected:
         tape.receive(s, a.number);
         sleep_until(a, slot(s).time);
         spend(a, a.cost);
-        complete(a, s);
+        complete(a, s, details(s).completion);
     }
 
     // Note what a receive that is posted now takes once its message is there.
@@ -97,25 +97,18 @@ protected:
         if (m.completes) details(s).completion = this->completion(a, source);
     }
 
-    // Pay for that.
-    void complete(Actor& a, int32_t s) {
+    // Pay that for the first receive of a call.
+    void complete(Actor& a, int32_t s, double seconds) {
         if (!m.completes) return;
         tape.complete(s, a.number);
-        if (details(s).completion > 0.0) spend(a, details(s).completion);
+        if (seconds > 0.0) spend(a, seconds);
     }
 
-    // Wait for one of several messages: until it has arrived and its receive is complete, or its sender is free of it.
+    // Wait for one of several messages: until it has arrived, or its sender is free of it.
     bool await_arrival(Actor& a, int32_t s) {
         if (!until_arrived(a, s)) return false;
         tape.await(s);
         a.wait_until(slot(s).time);
-        if (m.completes && details(s).completion > 0.0 && !a.background) {
-            processors.wake_up(a, a.begin);
-            complete(a, s);
-            a.begin = a.clock;
-        } else {
-            complete(a, s);
-        }
         return true;
     }
 

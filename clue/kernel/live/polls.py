@@ -156,10 +156,9 @@ class Polls:
             return None
         if row.tag == Mode.ANY:
             done = done[:1]
-        for _, name, pending in done:
+        for _, name, _ in done:
             del requests[name]
-            if isinstance(pending, Receive):
-                self._rank.complete(pending)
+        self._rank.complete(pending for _, _, pending in done)
         return [(i, self._outcome(pending, name)) for i, name, pending in done]
 
     # -- waits --------------------------------------------------------------------------------------------

@@ -296,24 +296,21 @@ class Actor:
         if self.in_calls and self.clock > since:
             yield from self.until_in_call()
         self.spend(Activity.RECEIVE, receive.cost)
-        self.complete(receive)
+        self.complete((receive,))
 
-    def complete(self, receive: Receive) -> None:
-        """Spend what a receive takes once its message is there."""
-        if receive.completion:
-            self.spend(Activity.RECEIVE, receive.completion)
+    def complete(self, pendings: Iterable[Pending]) -> None:
+        """Spend what a call takes once the messages of its receives are there: the figure of the first of these."""
+        first = next((each for each in pendings if isinstance(each, Receive)), None)
+        if first is not None and first.completion:
+            self.spend(Activity.RECEIVE, first.completion)
 
-    def complete_all(self, pendings: Iterable[Pending]) -> Events:
-        """Wait for operations, and complete them one after the other."""
+    def until_complete(self, pendings: Iterable[Pending]) -> Events:
+        """Block until operations are complete, but do not spend what the first receive among them then takes."""
         since = self.clock
         for each in pendings:
             if each.end is None:
                 yield from self.until_known(each)
             self.wait_until(each.end, each)  # type: ignore[arg-type]
-            if isinstance(each, Receive) and each.completion:
-                self.wake(since)
-                self.complete(each)
-                since = self.clock
         self.wake(since)
 
     # -- collectives --------------------------------------------------------------------------------------
@@ -356,9 +353,10 @@ class Actor:
             if self.keep_sending(message):
                 pending.append(message)
         since = self.clock
-        yield from self.complete_all(pending)
+        yield from self.until_complete(pending)
         if self.in_calls and self.clock > since:
             yield from self.until_in_call()
+        self.complete(pending)
 
 
 class Background(Actor):

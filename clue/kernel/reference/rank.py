@@ -221,7 +221,7 @@ class Rank(Actor):
             return self.finish_receive(receive)
         self.sleep_until(end, receive)
         self.spend(Activity.RECEIVE, receive.cost)
-        self.complete(receive)
+        self.complete((receive,))
         return None
 
     def note(self, row: Row, found: Receive | Message) -> None:
@@ -253,8 +253,10 @@ class Rank(Actor):
         return None
 
     def _wait_for_all(self, names: tuple[int, ...]) -> Events:
-        popped = (self.requests.pop(name, None) for name in names)
-        return self.complete_all(pending for pending in popped if pending is not None)
+        popped = [self.requests.pop(name, None) for name in names]
+        pendings = [pending for pending in popped if pending is not None]
+        yield from self.until_complete(pendings)
+        self.complete(pendings)
 
     def poll(self, row: Row) -> None:
         """Pay for one poll: the time of a Test or probe call."""
