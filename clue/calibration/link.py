@@ -7,8 +7,7 @@ Everything here follows from the definition of a message in the simulator. A pin
   messages within calls only, 2 (s(0) + t(0)) + s(m) + t(m) + o, as the answer waits for the envelope,
 
 so that a simulation of the ping-pong on the fitted link reproduces the measured times; o is the receive overhead, or r
-if it was not measured. A stream takes at least r and the processor time of a send per message, so these are at most
-that. If the source cannot separate the parts, an assumption does, and every assumption is reported.
+if it was not measured. A stream takes at least r per message, so r is at most that. If the source cannot separate the parts, an assumption does, and every assumption is reported.
 """
 
 from __future__ import annotations
@@ -294,13 +293,16 @@ def _as_kept(measurement: Measurement, limit: float | None) -> list[SizeRow]:
 
 
 def _overhead(rows: Sequence[SizeRow], parts: _Parts) -> Curve | None:
-    """Return the processor time of a send's call, at most a stream's time per message; ``None`` if unknown."""
+    """Return the processor time of a send's call; ``None`` if unknown.
+
+    In a window of nonblocking sends, calls are shorter: their code and data are in the caches. Sends between other work,
+    and blocking ones in a row, take as long as this.
+    """
     calls = {row.size: row.call for row in rows if row.call is not None and row.size <= parts.sizes[-1]}
     if not calls:
         return None
-    gaps = _gaps(rows)
     sizes = np.array(list(calls), np.float64)
-    times = np.array([min(each.value, gaps.get(size, each).value) for size, each in calls.items()])
+    times = np.array([each.value for each in calls.values()])
     return _curve(sizes, times, np.maximum(_uncertainty(sizes, list(calls.values())), LEAST_UNCERTAINTY * times), None)
 
 
