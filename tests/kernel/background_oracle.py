@@ -180,6 +180,7 @@ class Rank:
         collectives: Number of collectives that it has called.
         in_background: Number of these that are nonblocking.
         requests: The moment when each request is complete.
+        receives: The requests that are receives.
         finish: When its program ended.
     """
 
@@ -188,6 +189,7 @@ class Rank:
     collectives: int = 0
     in_background: int = 0
     requests: dict[int, Moment] = field(default_factory=dict)
+    receives: set[int] = field(default_factory=set)
     finish: float = -1.0
 
     def leave(self, now: float) -> None:
@@ -246,6 +248,11 @@ class BackgroundOracle:
         """Return c(m)."""
         stated = self.link.send_overhead
         return self.link.send_delay(nbytes) if stated is None else stated(nbytes)
+
+    def completion(self) -> float:
+        """Return e: the processor time of a receive once its message is there."""
+        stated = self.link.receive_overhead
+        return 0.0 if stated is None else max(stated - self.link.receive_delay, 0.0)
 
     def travel(self) -> float:
         """Return how long an empty message travels."""
@@ -315,9 +322,15 @@ class BackgroundOracle:
         """A blocking send."""
         begin = self.clock.now
         message = yield from self.launch(actor, step.peer, step.nbytes, "program")
+        yield from self.end_of_send(begin, message)
+
+    def end_of_send(self, begin: float, message: Message) -> Life[None]:
+        """Wait until a blocking send ends: when the sender is free and, unless it is a rendezvous, after its call."""
         if message.is_acknowledged:
-            yield begin + self.overhead(step.nbytes)
+            yield begin + self.overhead(message.nbytes)
         yield message.free
+        if not message.is_rendezvous and self.clock.now < begin + self.overhead(message.nbytes):
+            yield begin + self.overhead(message.nbytes)
 
     def isend(self, actor: Actor, step: Step) -> Life[None]:
         """A nonblocking send."""
@@ -329,18 +342,22 @@ class BackgroundOracle:
     def recv(self, actor: Actor, step: Step) -> Life[None]:
         """A blocking receive."""
         yield self.channels["program", step.peer, actor.rank].receive()
-        yield self.clock.now + self.link.receive_delay
+        yield self.clock.now + self.link.receive_delay + self.completion()
 
     def irecv(self, actor: Actor, step: Step) -> Life[None]:
         """A nonblocking receive."""
         arrived = self.channels["program", step.peer, actor.rank].receive()
         self.ranks[actor.rank].requests[step.requests[0]] = arrived
+        self.ranks[actor.rank].receives.add(step.requests[0])
         yield self.clock.now + self.link.receive_delay
 
     def wait(self, actor: Actor, step: Step) -> Life[None]:
-        """Wait for all of some requests."""
+        """Wait for some requests, one after the other, and spend e after each receive."""
+        rank = self.ranks[actor.rank]
         for request in step.requests:
-            yield self.ranks[actor.rank].requests[request]
+            yield rank.requests[request]
+            if request in rank.receives and self.completion():
+                yield self.clock.now + self.completion()
 
     def test(self, _: Actor, __: Step) -> Life[None]:
         """A test, which costs the same whether or not its request is complete."""
@@ -377,24 +394,50 @@ class BackgroundOracle:
 
     def round(self, actor: Actor, each: Round, context: int, *, in_background: bool) -> Life[None]:
         """Start all receives and sends, wait for them, then reduce; a round of one message uses a blocking call."""
-        blocks = len(each.receives) + len(each.sends) == 1
-        ends_by_itself = False
-        awaited = []
+        if len(each.receives) + len(each.sends) == 1:
+            yield from self.only_call(actor, each, context, in_background=in_background)
+        else:
+            yield from self.exchange(actor, each, context, in_background=in_background)
+        yield self.clock.now + self.machine.nodes[actor.rank].reduction_delay * each.reduced
+
+    def only_call(self, actor: Actor, each: Round, context: int, *, in_background: bool) -> Life[None]:
+        """Make the blocking send or receive of a round of one message."""
         for peer in each.receives:
-            awaited.append(self.channels[context, peer, actor.rank].receive())
-            if not blocks:
-                yield self.clock.now + self.link.receive_delay
+            arrived = self.channels[context, peer, actor.rank].receive()
+            yield from self.complete(actor, arrived, in_background=in_background)
+            yield self.clock.now + self.link.receive_delay + self.completion()
         for peer, nbytes in each.sends:
             begin = self.clock.now
             message = yield from self.launch(actor, peer, nbytes, context)
-            awaited.append(message.free)
-            if not blocks or message.is_acknowledged:
+            if message.is_rendezvous:
+                yield from self.complete(actor, message.free, in_background=in_background)
+            elif message.is_acknowledged:
                 yield begin + self.overhead(nbytes)
-            ends_by_itself = blocks and not (message.is_rendezvous or message.is_acknowledged)
-        since = self.clock.now
-        yield from awaited
-        if in_background and self.clock.now > since and not ends_by_itself:
-            yield from self.progress(actor.rank)
-        if blocks and each.receives:
+                yield from self.complete(actor, message.free, in_background=in_background)
+            else:
+                yield from self.end_of_send(begin, message)
+
+    def exchange(self, actor: Actor, each: Round, context: int, *, in_background: bool) -> Life[None]:
+        """Post all receives, start all sends, then wait for the receives, with e after each, and for the sends."""
+        arrivals, ends = [], []
+        for peer in each.receives:
+            arrivals.append(self.channels[context, peer, actor.rank].receive())
             yield self.clock.now + self.link.receive_delay
-        yield self.clock.now + self.machine.nodes[actor.rank].reduction_delay * each.reduced
+        for peer, nbytes in each.sends:
+            begin = self.clock.now
+            message = yield from self.launch(actor, peer, nbytes, context)
+            ends.append(message.free)
+            yield begin + self.overhead(nbytes)
+        for arrived in arrivals:
+            yield from self.complete(actor, arrived, in_background=in_background)
+            if self.completion():
+                yield self.clock.now + self.completion()
+        for end in ends:
+            yield from self.complete(actor, end, in_background=in_background)
+
+    def complete(self, actor: Actor, moment: Moment, *, in_background: bool) -> Life[None]:
+        """Wait for a moment; a round in the background that has waited goes on when its rank's library handles it."""
+        since = self.clock.now
+        yield moment
+        if in_background and self.clock.now > since:
+            yield from self.progress(actor.rank)

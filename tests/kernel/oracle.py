@@ -181,6 +181,11 @@ def travel(link: Link) -> float:
     return link.send_delay(0) + link.transmission_delay(0)
 
 
+def completion(link: Link) -> float:
+    """Return e: the processor time of a receive once its message is there."""
+    return 0.0 if link.receive_overhead is None else max(link.receive_overhead - link.receive_delay, 0.0)
+
+
 def growth(link: Link, nbytes: int) -> float:
     """Return by how much s or t, whichever grows more, exceeds that of an empty message."""
     s, t = link.send_delay, link.transmission_delay
@@ -488,6 +493,7 @@ class Rank:
         paid: Extra time that its bursts have taken since then.
         barriers: Number of barriers that it has begun.
         requests: The moment when each request is complete.
+        completions: e of each receive among the requests.
         finish: When its program ended.
         compute: Time spent in bursts.
         communicate: Time spent on messages.
@@ -501,6 +507,7 @@ class Rank:
     paid: float = 0.0
     barriers: int = 0
     requests: dict[int, Moment] = field(default_factory=dict)
+    completions: dict[int, float] = field(default_factory=dict)
     finish: float = -1.0
     compute: float = 0.0
     communicate: float = 0.0
@@ -734,9 +741,13 @@ class Oracle:
         yield message.started
         if message.is_acknowledged:
             yield begin + self.ranks[me].spend(self.overhead(message))
-        else:
-            self.ranks[me].spend(message.s)
+            yield free
+            return
+        call = self.overhead(message) if message.is_eager else 0.0
+        self.ranks[me].spend(message.s)
         yield free
+        if self.clock.now < begin + call:
+            yield self.clock.now + self.ranks[me].spend(begin + call - self.clock.now)
 
     def isend(self, me: int, step: Step, context: object = "program") -> Life:
         """A nonblocking send."""
@@ -753,11 +764,14 @@ class Oracle:
     def recv(self, me: int, step: Step) -> Life:
         """A blocking receive."""
         yield self.channels["program", step.peer, me, step.tag].receive()
-        yield self.clock.now + self.receive_delay(me, step)
+        last = self.ranks[me].spend(completion(self.link(step.peer, me)))
+        yield self.clock.now + self.receive_delay(me, step) + last
 
     def irecv(self, me: int, step: Step, context: object = "program") -> Life:
         """A nonblocking receive."""
-        self.ranks[me].requests[step.requests[0]] = self.channels[context, step.peer, me, step.tag].receive()
+        request = step.requests[0]
+        self.ranks[me].requests[request] = self.channels[context, step.peer, me, step.tag].receive()
+        self.ranks[me].completions[request] = completion(self.link(step.peer, me))
         yield self.clock.now + self.receive_delay(me, step)
 
     def probe(self, me: int, step: Step) -> Life:
@@ -766,9 +780,12 @@ class Oracle:
         yield self.clock.now + self.receive_delay(me, step)
 
     def wait(self, me: int, step: Step) -> Life:
-        """Wait for all of some requests."""
+        """Wait for some requests, one after the other, and spend e after each receive."""
         for request in step.requests:
             yield self.ranks[me].requests[request]
+            last = self.ranks[me].completions.get(request, 0.0)
+            if last:
+                yield self.clock.now + self.ranks[me].spend(last)
 
     def barrier(self, me: int, _: Step) -> Life:
         """A dissemination barrier: rounds of an empty message to and from ranks at distances 1, 2, 4 and so on."""
