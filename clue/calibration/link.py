@@ -7,7 +7,8 @@ Everything here follows from the definition of a message in the simulator. A pin
   messages within calls only, 2 (s(0) + t(0)) + s(m) + t(m) + o, as the answer waits for the envelope,
 
 so that a simulation of the ping-pong on the fitted link reproduces the measured times; o is the receive overhead, or r
-if it was not measured. A stream takes at least r per message, so r is at most that. If the source cannot separate the parts, an assumption does, and every assumption is reported.
+if it was not measured. A stream takes at least r per message, so r is at most that. If the source cannot separate the
+parts, an assumption does, and every assumption is reported.
 """
 
 from __future__ import annotations
@@ -295,8 +296,8 @@ def _as_kept(measurement: Measurement, limit: float | None) -> list[SizeRow]:
 def _overhead(rows: Sequence[SizeRow], parts: _Parts) -> Curve | None:
     """Return the processor time of a send's call; ``None`` if unknown.
 
-    In a window of nonblocking sends, calls are shorter: their code and data are in the caches. Sends between other work,
-    and blocking ones in a row, take as long as this.
+    In a window of nonblocking sends calls are shorter, as their code and data are in the caches. Sends between other
+    work, and blocking ones in a row, take as long as this.
     """
     calls = {row.size: row.call for row in rows if row.call is not None and row.size <= parts.sizes[-1]}
     if not calls:

@@ -352,12 +352,12 @@ class BackgroundOracle:
         yield self.clock.now + self.link.receive_delay
 
     def wait(self, actor: Actor, step: Step) -> Life[None]:
-        """Wait for some requests, one after the other, and spend e after each receive."""
+        """Wait for all of some requests, then spend e if there is a receive among them."""
         rank = self.ranks[actor.rank]
         for request in step.requests:
             yield rank.requests[request]
-            if request in rank.receives and self.completion():
-                yield self.clock.now + self.completion()
+        if rank.receives.intersection(step.requests) and self.completion():
+            yield self.clock.now + self.completion()
 
     def test(self, _: Actor, __: Step) -> Life[None]:
         """A test, which costs the same whether or not its request is complete."""
@@ -404,40 +404,37 @@ class BackgroundOracle:
         """Make the blocking send or receive of a round of one message."""
         for peer in each.receives:
             arrived = self.channels[context, peer, actor.rank].receive()
-            yield from self.complete(actor, arrived, in_background=in_background)
+            yield from self.await_all(actor, [arrived], in_background=in_background)
             yield self.clock.now + self.link.receive_delay + self.completion()
         for peer, nbytes in each.sends:
             begin = self.clock.now
             message = yield from self.launch(actor, peer, nbytes, context)
             if message.is_rendezvous:
-                yield from self.complete(actor, message.free, in_background=in_background)
+                yield from self.await_all(actor, [message.free], in_background=in_background)
             elif message.is_acknowledged:
                 yield begin + self.overhead(nbytes)
-                yield from self.complete(actor, message.free, in_background=in_background)
+                yield from self.await_all(actor, [message.free], in_background=in_background)
             else:
                 yield from self.end_of_send(begin, message)
 
     def exchange(self, actor: Actor, each: Round, context: int, *, in_background: bool) -> Life[None]:
-        """Post all receives, start all sends, then wait for the receives, with e after each, and for the sends."""
-        arrivals, ends = [], []
+        """Post all receives, start all sends, wait for all, then spend e if there are receives."""
+        awaited = []
         for peer in each.receives:
-            arrivals.append(self.channels[context, peer, actor.rank].receive())
+            awaited.append(self.channels[context, peer, actor.rank].receive())
             yield self.clock.now + self.link.receive_delay
         for peer, nbytes in each.sends:
             begin = self.clock.now
             message = yield from self.launch(actor, peer, nbytes, context)
-            ends.append(message.free)
+            awaited.append(message.free)
             yield begin + self.overhead(nbytes)
-        for arrived in arrivals:
-            yield from self.complete(actor, arrived, in_background=in_background)
-            if self.completion():
-                yield self.clock.now + self.completion()
-        for end in ends:
-            yield from self.complete(actor, end, in_background=in_background)
+        yield from self.await_all(actor, awaited, in_background=in_background)
+        if each.receives and self.completion():
+            yield self.clock.now + self.completion()
 
-    def complete(self, actor: Actor, moment: Moment, *, in_background: bool) -> Life[None]:
-        """Wait for a moment; a round in the background that has waited goes on when its rank's library handles it."""
+    def await_all(self, actor: Actor, moments: Sequence[Moment], *, in_background: bool) -> Life[None]:
+        """Wait for all moments; a round in the background that has waited goes on when its rank's library may."""
         since = self.clock.now
-        yield moment
+        yield from moments
         if in_background and self.clock.now > since:
             yield from self.progress(actor.rank)

@@ -780,12 +780,12 @@ class Oracle:
         yield self.clock.now + self.receive_delay(me, step)
 
     def wait(self, me: int, step: Step) -> Life:
-        """Wait for some requests, one after the other, and spend e after each receive."""
+        """Wait for all of some requests, then spend the e of the first receive among them."""
         for request in step.requests:
             yield self.ranks[me].requests[request]
-            last = self.ranks[me].completions.get(request, 0.0)
-            if last:
-                yield self.clock.now + self.ranks[me].spend(last)
+        receives = [self.ranks[me].completions[each] for each in step.requests if each in self.ranks[me].completions]
+        if receives and receives[0]:
+            yield self.clock.now + self.ranks[me].spend(receives[0])
 
     def barrier(self, me: int, _: Step) -> Life:
         """A dissemination barrier: rounds of an empty message to and from ranks at distances 1, 2, 4 and so on."""
