@@ -104,9 +104,7 @@ def rank_options(
                 search.settle(pareto.found())
             answers = _answers(scenario, search, scored, scores, predictor, progress)
             if sampling is not None and search.listed():
-                sampler = RankingSampler(
-                    search, scores, predictor, sampling, progress, workloads=scenario.workloads, error=error
-                )
+                sampler = RankingSampler(search, scores, predictor, sampling, progress, scenario=scenario, error=error)
                 sampled = sampler.sample() if sampler.is_worth_it else []
                 notes += _about_noise(sampler) if sampling.noise else _about_parts(sampled)
                 notes += _about_others(sampler)
