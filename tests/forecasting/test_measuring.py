@@ -67,6 +67,17 @@ def test_polynomials_of_memory_are_found_exactly(coefficients: list[int]) -> Non
     assert [found.coefficients[key] for key in keys] == list(map(Fraction, coefficients))
 
 
+def test_memory_is_measured_at_sizes_that_the_ranges_allow() -> None:
+    """A routine that refuses sizes below its ranges has its memory measured, and just as exactly."""
+
+    def size(point: tuple[int, ...]) -> int:
+        assert point[0] >= 1000 and point[1] >= 5
+        return 8 * point[0] * point[1] + 16
+
+    found = measure_memory(("m", "n"), size, (1000, 5))
+    assert (found.off, found.of({"m": 3, "n": 4})) == (0, 112)
+
+
 def test_memory_that_is_no_polynomial_says_how_far_it_is_off() -> None:
     """For memory rounded up to pages of 4,096 B, the polynomial states by how much it is off."""
     found = measure_memory(("n",), lambda point: -(-8 * point[0] ** 2 // 4096) * 4096)
