@@ -155,12 +155,11 @@ class Queues:
             yield _caveat(text, share=format_share(slower), size=slower)
         if mix.sharing is not Sharing.MIX:
             return
-        most = "up to {share}" if slower > _SLOWER else f"at most {format_share(_SLOWER)}"
         yield _caveat(
-            f"jobs take {most} longer than alone beside one typical mix of others: no node idle, all begin at once, "
+            "jobs take {share} longer than alone beside one typical mix of others: no node idle, all begin at once, "
             "the others run again and again",
-            share=format_share(slower),
-            size=slower,
+            share=f"{'up to' if slower > _SLOWER else 'at most'} {format_share(max(slower, _SLOWER))}",
+            size=max(slower, _SLOWER),
         )
         runs = dict.fromkeys(each.queued.possible[0].run for each in cells)
         if not all(map(is_replayed, runs)):
