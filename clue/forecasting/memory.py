@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from clue.units import format_size
+from clue.units import format_figure, format_size
 
 #: Sizes at which memory is measured: primes, so that no two products are equal, and large enough to be noticed.
 _SIZES = (17, 23, 31, 43, 59, 71, 89, 101, 113, 131, 149, 163, 181, 199)
@@ -42,7 +42,7 @@ class Memory:
         return max(0, -(-total.numerator // total.denominator))
 
     def __str__(self) -> str:
-        terms = [" ".join((f"{float(c):g}", *names)) for names, c in self.coefficients.items() if c]
+        terms = [" ".join((format_figure(float(c), 6), *names)) for names, c in self.coefficients.items() if c]
         return (" + ".join(terms) or "0") + (f" (off by up to {format_size(self.off)})" if self.off else "")
 
 

@@ -453,7 +453,11 @@ class _Report:
     def _warnings(self, listed: Sequence[Attempt]) -> tuple[str, ...]:
         missed = {} if listed else self._missed()
         said = [*nobody_keeps(missed), *self.scenario.notes, *self.notes]
-        return tuple(dict.fromkeys([*said, *caveats_of(self.scenario, listed), *self._about_queues(listed)]))
+        return tuple(
+            dict.fromkeys(
+                [*said, *caveats_of(self.scenario, listed, self.scores.accounts), *self._about_queues(listed)]
+            )
+        )
 
     def _about_queues(self, listed: Sequence[Attempt]) -> Iterator[str]:
         said = [each for attempt in listed for each in self.scores.queues.said(attempt)]
