@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import gc
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from threading import get_ident
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
@@ -19,6 +19,9 @@ from virtual_layer.catalogue import CALLS, MpiCall
 from virtual_layer.recorder import Recorder
 
 Function = Callable[..., Any]
+
+#: Calls that receive, and whose descriptions need to know at most that they are complete.
+_RECEIVING = frozenset({"Recv", "Sendrecv", "Sendrecv_replace", "Wait", "wait", "Waitall", "waitall"})
 
 
 def method_table(of: type) -> dict[str, Any]:
@@ -87,8 +90,10 @@ def recording(recorder: Recorder, index: int, call: MpiCall, original: Function)
                     except Exception as error:
                         recorder.misread(error)
             return result
-        except BaseException:
-            _failed(recorder, index, thread, cpu, begin)
+        except BaseException as error:
+            received = call.name in _RECEIVING and _truncated(recorder.mpi, error)
+            described = partial(describe, recorder, True, args, kwargs, memo) if received else recorder.other
+            _failed(recorder, index, thread, cpu, begin, described)
             raise
         finally:
             inside.discard(thread)
@@ -101,8 +106,18 @@ def recording(recorder: Recorder, index: int, call: MpiCall, original: Function)
     return recorded
 
 
-def _failed(recorder: Recorder, index: int, thread: int, cpu: int, begin: int) -> None:
+def _failed(  # noqa: PLR0917 - what a call consists of
+    recorder: Recorder, index: int, thread: int, cpu: int, begin: int, describe: Callable[[], None]
+) -> None:
     with recorder.lock:
         recorder.open_call(index, thread, cpu, begin, perf_counter_ns())
         if recorder.on:
-            recorder.other()
+            try:
+                describe()
+            except Exception as error:
+                recorder.misread(error)
+
+
+def _truncated(mpi: Any, error: BaseException) -> bool:
+    """Tell whether a call failed because a message was too long: the library has received it all the same."""
+    return isinstance(error, mpi.Exception) and error.Get_error_class() in {mpi.ERR_TRUNCATE, mpi.ERR_IN_STATUS}

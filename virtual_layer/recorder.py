@@ -136,11 +136,6 @@ class Recorder:
         self._stamp = (0, 0, 0, 0, 0, 0)
         self.last.at[0] = thread_time_ns()
 
-    def seen(self) -> float:
-        """Return the CPU time of all threads that called MPI, seconds."""
-        self.last.at[0] = thread_time_ns()
-        return sum(at for (at,) in self.clocks) * 1e-9
-
     # Calls, from virtual_layer.interpose
 
     def open_call(self, call: int, thread: int, cpu: int, begin: int, end: int) -> None:

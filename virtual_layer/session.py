@@ -292,14 +292,7 @@ class Session:
                 f"{len(recorder.clocks)} threads called MPI: their calls are replayed one after the other, "
                 "as they ended: a replay or a skeleton may wait for ever"
             )
-        whole, started = time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        for what, apart in (
-            ("other threads than those that call MPI", whole - recorder.seen()),
-            ("processes that the program started", started.ru_utime + started.ru_stime),
-        ):
-            if apart > 0.2 and apart > 0.1 * whole:
-                notes.append(f"{what} used {apart:.3g} s of CPU time, which no burst contains")
-        return notes
+        return notes + recorder.last.elsewhere()
 
     def _pack(self, recorder: Recorder) -> None:
         try:

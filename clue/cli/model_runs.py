@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clue.cli.terminal import progress
+from clue.cli.terminal import progress, say
 from clue.config import load_machine
 from clue.config.run_tables import load_runs
 from clue.errors import UsageError
@@ -46,7 +46,7 @@ def runs_of(text: str, machine: str | None) -> tuple[Run, ...]:
         ClueError: If they have faults.
     """
     if not is_pattern(text):
-        return load_runs(Path(text))
+        return load_runs(Path(text), lambda line: say([line], prefix="clue: warning: "))
     where = None if machine is None else load_machine(machine)
     pattern = Pattern(text)
     pattern.check()

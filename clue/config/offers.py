@@ -18,6 +18,7 @@ from operator import add
 import numpy as np
 import numpy.typing as npt
 
+from clue.caveats import named
 from clue.config.costs import CostReader
 from clue.config.currencies import Exchange, prices_in
 from clue.config.document import Document, Origin, Path, format_value
@@ -277,9 +278,14 @@ class _Family:
         self._check(priced)
 
     @property
-    def notes(self) -> Sequence[str]:
+    def notes(self) -> Iterator[str]:
         """Notes about its parts for the reader."""
-        return self._parts.notes
+        yield from self._parts.notes
+        lacking = list(dict.fromkeys(kind[0] for kind, prices in self._prices.items() if prices is None))
+        stated = any(self._prices.values()) or any(path[0] != "cost" for path, _ in prices_in(self._form))
+        if lacking and stated and (self._costs is None or self._costs.cloud is None):
+            place = ".".join(map(str, self._path))
+            yield f"{place}: clusters with {named(lacking)} have no price: state a price for each of the node_types"
 
     @property
     def node_types(self) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path as FilePath
 from statistics import median
@@ -26,6 +26,8 @@ COLUMNS = (
     *("size", "measured", "runs", "ranks", "processor", "processors", "processes", "per_processor"),
     *("compute", "communicate", "program", "machine"),
 )
+#: Those that are times; the others tell which case a run is of.
+_TIMES = ("measured", "runs", "compute", "communicate")
 #: Separator between kinds of processors, and between their numbers, for a run on several kinds.
 AND = "+"
 
@@ -62,13 +64,23 @@ class RunsForm(Form):
     rows: list[RowForm]
 
 
-def load_runs(file: FilePath) -> tuple[Run, ...]:
+def load_runs(file: FilePath, tell: Callable[[str], None] = lambda _: None) -> tuple[Run, ...]:
     """Return the runs of a table.
+
+    Args:
+        file: The table.
+        tell: Is called with a warning for each column that is not read although runs of one case differ in it.
 
     Raises:
         ConfigError: With all faults of the table.
     """
-    reading = Reading(read_table(file, COLUMNS, _row), file.parent)
+    written = list[dict[str, str]]()
+
+    def row(cells: dict[str, str]) -> dict[str, Any]:
+        written.append(cells)
+        return _row(cells)
+
+    reading = Reading(read_table(file, COLUMNS, row), file.parent)
     form = reading.form(RunsForm)
     rows = form.rows if form else []
     if any(row.ranks is not None for row in rows):
@@ -80,7 +92,20 @@ def load_runs(file: FilePath) -> tuple[Run, ...]:
     if len(programs) > 1:
         reading.fault(("rows",), f"must be of one program, got {', '.join(programs)}")
     reading.check()
+    for column in _unread(written):
+        tell(f"{file}: column {column} is not read, so runs that differ in it alone count as repeats of one case")
     return tuple(runs)
+
+
+def _unread(rows: Sequence[dict[str, str]]) -> list[str]:
+    """Return the columns that are not read and have several values in one case."""
+    values: dict[tuple[str, ...], set[str]] = {}
+    for cells in rows:
+        case = tuple(cells.get(column, "") for column in COLUMNS if column not in _TIMES)
+        for column, cell in cells.items():
+            if column not in COLUMNS and not column.startswith(REGION):
+                values.setdefault((column, *case), set()).add(cell)
+    return list(dict.fromkeys(column for (column, *_), found in values.items() if len(found) > 1))
 
 
 def _row(cells: dict[str, str]) -> dict[str, Any]:

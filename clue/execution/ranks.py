@@ -20,7 +20,7 @@ from clue.execution.source import ProcessSource
 from clue.execution.watchdog import Tell, Watchdog
 from clue.programs import program_name
 from clue.trace.calls import Call, LiveOp
-from clue.trace.notes import socket_notes
+from clue.trace.notes import common_notes, socket_notes
 
 #: Number of ranks up to which memory is not checked: they fit anywhere, and measuring takes time.
 _FEW = 16
@@ -62,7 +62,9 @@ class Ranks:
 
     def notes(self) -> list[str]:
         """Return caveats on what the ranks did outside MPI, once they have ended."""
-        return socket_notes([each.sockets for each in sorted(self._begun, key=lambda each: each.rank)])
+        begun = sorted(self._begun, key=lambda each: each.rank)
+        elsewhere = [] if self._longer is None else common_notes([each.elsewhere for each in begun])
+        return [*elsewhere, *socket_notes([each.sockets for each in begun])]
 
     def begin(self, ranks: int) -> list[WatchedSource]:
         """Start the first world.
@@ -115,6 +117,7 @@ class WatchedSource:
         process: Its process.
         rank: Its rank.
         sockets: Addresses that its sockets listened on, and that they connected to; known at its end.
+        elsewhere: Notes on computation that no burst contains; known at its end.
     """
 
     def __init__(self, source: ProcessSource, process: int, processes: Processes, program: str) -> None:
@@ -124,6 +127,7 @@ class WatchedSource:
         self.process = process
         self.rank = source.rank
         self.sockets: tuple[Sequence[str], Sequence[str]] = ((), ())
+        self.elsewhere: Sequence[str] = ()
 
     def resume(self, answer: object) -> Call:
         """Return the next call.
@@ -157,7 +161,7 @@ class WatchedSource:
             raise LiveError(message, self.rank, call.nbytes)
         if call.nbytes:
             raise self._fault(f"exit status {call.nbytes}", call.nbytes)
-        self.sockets = call.payload
+        self.sockets, self.elsewhere = call.payload
 
     def _fault(self, got: str, status: int | None = None) -> LiveError:
         return LiveError(f"{self._program}: rank {self.rank} must end well, got {got}", self.rank, status)

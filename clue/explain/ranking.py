@@ -1,7 +1,8 @@
 """Sensitivity of a ranking's first place: the parameters that, a tenth lower or higher, give it to another option.
 
 For the first few options, each parameter of their machines is changed, one at a time, and so is each figure of their
-costs that the criterion depends on: prices, electricity, shares of use (:mod:`clue.purchase.prices`). If options have a
+costs on which the criterion, the budget or a limit depends: prices, electricity, shares of use
+(:mod:`clue.purchase.prices`). If options have a
 parameter in common (equal figures under one name), it changes for all of them at once. Splits are chosen again. The
 budget and all limits hold: an option that a change makes too expensive loses its place. All other options are
 unchanged: only their best rates matter, because points are relative to these.
@@ -18,9 +19,9 @@ from clue.explain.sensitivity import CHANGE
 from clue.machine import Machine, NodeType, Parameter, Placement
 from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
-from clue.purchase import Criterion, Option, Ranking, Scenario
+from clue.purchase import Option, Ranking, Scenario
 from clue.purchase.attempts import wanted_on
-from clue.purchase.prices import figures_for, with_factors
+from clue.purchase.prices import figures_in, with_factors
 from clue.purchase.whatif import Order, what_if
 
 #: Number of leading options that are tried.
@@ -113,7 +114,7 @@ def explain_ranking(
     predictor.prepare(wanted, progress)
     shared: list[SharedParameter | SharedFigure] = [
         *shared_parameters(options, [predictor.regions(key) for key in wanted]),
-        *shared_figures(options, scenario.criterion),
+        *shared_figures(options, scenario),
     ]
     variants = [each.changed(factor) for each in shared for factor in (1 - CHANGE, 1 + CHANGE)]
     orders = what_if(scenario, ranking, options, [(), *variants], predictor, progress)
@@ -186,11 +187,11 @@ class SharedFigure:
         return [with_factors(option, {self.name: factor}) for option in self.options]
 
 
-def shared_figures(options: Sequence[Option], criterion: Criterion) -> list[SharedFigure]:
-    """Return the figures of costs of options that a criterion may depend on, each once."""
+def shared_figures(options: Sequence[Option], scenario: Scenario) -> list[SharedFigure]:
+    """Return the figures of costs on which the order of options may depend, each once."""
     found: dict[tuple[str, float], list[Option]] = {}
     for option in options:
-        for figure in figures_for(criterion, option).values():
+        for figure in figures_in(scenario, option).values():
             found.setdefault((figure.name, figure.value), []).append(option)
     return [SharedFigure(name, tuple(owners)) for (name, _), owners in found.items()]
 

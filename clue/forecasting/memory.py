@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from clue.units import format_size
+from clue.units import format_figure, format_size
 
 #: Sizes at which memory is measured: primes, so that no two products are equal, and large enough to be noticed.
 _SIZES = (17, 23, 31, 43, 59, 71, 89, 101, 113, 131, 149, 163, 181, 199)
@@ -42,11 +42,15 @@ class Memory:
         return max(0, -(-total.numerator // total.denominator))
 
     def __str__(self) -> str:
-        terms = [" ".join((f"{float(c):g}", *names)) for names, c in self.coefficients.items() if c]
+        terms = [" ".join((format_figure(float(c), 6), *names)) for names, c in self.coefficients.items() if c]
         return (" + ".join(terms) or "0") + (f" (off by up to {format_size(self.off)})" if self.off else "")
 
 
-def measure_memory(parameters: Sequence[str], measure: Callable[[tuple[int, ...]], int]) -> Memory:
+def measure_memory(
+    parameters: Sequence[str],
+    measure: Callable[[tuple[int, ...]], int],
+    least: Sequence[int] | None = None,
+) -> Memory:
     """Return the second-degree polynomial of memory.
 
     It is exact (rational) if it holds at the additional sizes, too; otherwise the least-squares fit.
@@ -54,9 +58,13 @@ def measure_memory(parameters: Sequence[str], measure: Callable[[tuple[int, ...]
     Args:
         parameters: The names of the sizes.
         measure: Returns the bytes at sizes.
+        least: Smallest value of each size, from which it is measured upwards; ``None``: all are small enough.
     """
     products = [each for degree in range(_DEGREE + 1) for each in combinations_with_replacement(parameters, degree)]
     points = [_point(parameters, i) for i in range(len(products) + _FURTHER)]
+    for name, low in zip(parameters, least or (0,) * len(parameters), strict=True):
+        for point in points:
+            point[name] += max(0, low - _SIZES[0])
     rows = [[_product(names, point) for names in products] for point in points]
     measured = [measure(tuple(point.values())) for point in points]
     exact = _solved([list(map(Fraction, row)) for row in rows[: len(products)]], measured[: len(products)])

@@ -9,6 +9,7 @@ SimGrid they belong to MPI.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from clue.errors import UsageError
 from clue.formats.platform_remarks import remark_on
 from clue.formats.remarks import Remarks, Written
 from clue.formats.ti_actions import FLOPS_PER_SECOND
-from clue.machine import MOST_RANKS, Link, Machine
+from clue.machine import MOST_RANKS, Curve, Link, Machine
 from clue.printable import printable
 from clue.units import count_of
 
@@ -92,7 +93,7 @@ def write_platform(machine: Machine, name: str, *, flops_per_second: float = FLO
         raise UsageError(f"{name}: platform must have another name than the list of hosts beside it, got the same")
     found = simgrid_platform(machine, flops_per_second=flops_per_second)
     files = {name: found.xml, hosts: found.hosts}
-    return Written(files, found.remarks, (f"give smpirun these options, too: {' '.join(found.options)}",))
+    return Written(files, found.remarks, (f"give smpirun these options, too: {shlex.join(found.options)}",))
 
 
 def _comment(machine: Machine) -> str:
@@ -189,7 +190,7 @@ def _routed(topology: Topology, machine: Machine, line: _Line) -> Iterator[str]:
 def _options(machine: Machine, link: Link) -> Iterator[str]:
     """Yield options: plain max-min sharing, and clue's library, eager limit, send and receive delays."""
     limit = _LARGEST if link.eager_limit is None else min(_LARGEST, int(link.eager_limit) + 1)
-    sending = f"0:{link.send_delay(0)!r}:{link.send_delay.slopes[-1]!r}"
+    sending = _sections(link.send_delay)
     settings: dict[str, object] = {
         "network/model": "CM02",
         "network/crosstraffic": 0,
@@ -202,3 +203,10 @@ def _options(machine: Machine, link: Link) -> Iterator[str]:
         "smpi/or": f"0:{link.receive_delay + link.completion!r}:0",
     }
     yield from (f"--cfg={name}:{value}" for name, value in settings.items())
+
+
+def _sections(curve: Curve) -> str:
+    """Return a curve as SimGrid's lines by size: ``BYTES:TIME:TIME PER BYTE`` for all sizes above; the first from 0."""
+    constant = [] if curve.sizes[0] <= 0 else [(0.0, curve.times[0], 0.0)]
+    lines = [*constant, *zip(curve.sizes, curve.times, curve.slopes, strict=True)]
+    return ";".join(f"{int(size)}:{time - size * slope!r}:{slope!r}" for size, time, slope in lines)

@@ -65,7 +65,7 @@ def _of_delays(machine: Machine, link: Link) -> Iterator[_Remark]:
     """Yield delays that are no lines, and what options state for all links, with the figures of another."""
     local = machine.network.within_node
     used = local is not link and any(node.processors > 1 for node in machine.nodes)
-    curves = {"send delay": link.send_delay, "transmission delay": link.transmission_delay}
+    curves = {"transmission delay": link.transmission_delay}
     if used:
         curves["transmission delay within a node"] = local.transmission_delay
     for name, curve in curves.items():

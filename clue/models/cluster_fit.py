@@ -17,7 +17,7 @@ import numpy.typing as npt
 from clue.errors import ModelError
 from clue.models.cluster import Adjustment, Bin, ClusterModel, Footprint, Run
 from clue.models.fitted import FittedTime, Problem, fit_many, seconds_of
-from clue.models.terms import RANKS, SIZE, Floats, Term, values_of
+from clue.models.terms import RANKS, SIZE, Features, Floats, Term, values_of
 
 #: Name of the single part of a time that was not measured in parts.
 WHOLE = "time"
@@ -164,6 +164,7 @@ class _Points:
         ranks: Shape (points,), ascending for each key.
         seconds: Time of each part, shape (points,).
         whole: Time of all parts, shape (points,).
+        noise: Standard deviation of repeats as a share of that, shape (points,); NaN if there is one run.
         rows: Points by key and number of ranks.
     """
 
@@ -171,6 +172,7 @@ class _Points:
     ranks: Floats
     seconds: Mapping[str, Floats]
     whole: Floats
+    noise: Floats
     rows: Mapping[_Key, Mapping[int, slice]]
 
     @classmethod
@@ -205,14 +207,18 @@ class _Points:
             seconds[0] = np.where((rest < 0) & (rest >= -ROUNDED * seconds[0]), 0.0, rest)
         order = np.lexsort(keys)
         keys, seconds = keys[:, order], seconds[:, order]
+        noise = np.full(len(runs), math.nan)
         if len(starts := _starts(keys)) < len(runs):
+            noise = _deviations(np.array([run.seconds for run in runs], np.float64)[order], starts)
             keys, seconds = keys[:, starts], _medians(seconds, starts)
         rows: dict[_Key, dict[int, slice]] = {}
         begins = _starts(keys[1:])
         ends = [*begins.tolist(), keys.shape[1]]
         for (p, above, m, number), begin, end in zip(keys[1:, begins].T.tolist(), ends, ends[1:], strict=False):
             rows.setdefault((kinds[int(number)], int(m), above > 0), {})[int(p)] = slice(begin, end)
-        return cls(keys[0], keys[1], dict(zip(parts, seconds, strict=True)), seconds.sum(axis=0), rows)
+        whole = seconds.sum(axis=0)
+        noise /= np.where(whole > 0, whole, math.nan)
+        return cls(keys[0], keys[1], dict(zip(parts, seconds, strict=True)), whole, noise, rows)
 
 
 def _starts(keys: Floats) -> npt.NDArray[np.intp]:
@@ -226,6 +232,13 @@ def _medians(values: Floats, starts: npt.NDArray[np.intp]) -> Floats:
     span = np.broadcast_to(np.repeat(np.arange(len(starts)), counts), values.shape)
     ordered = np.take_along_axis(values, np.lexsort((values, span)), axis=1)
     return np.asarray((ordered[:, starts + (counts - 1) // 2] + ordered[:, starts + counts // 2]) / 2)
+
+
+def _deviations(values: Floats, starts: npt.NDArray[np.intp]) -> Floats:
+    """Return the standard deviation of each span of values, shape (spans,); NaN if it is one value."""
+    counts = np.diff(starts, append=len(values))
+    off = values - np.repeat(np.add.reduceat(values, starts) / counts, counts)
+    return np.asarray(np.sqrt(np.add.reduceat(off**2, starts) / np.where(counts > 1, counts - 1, math.nan)))
 
 
 def _like(part: str) -> str:
@@ -273,12 +286,19 @@ class _Group:
         """Return the problem of an N-T model."""
         at = self.rows[ranks]
         features = {SIZE: self.points.sizes[at]}
-        return Problem(features, self.points.seconds[part][at], NT[_like(part)], self.points.whole[at])
+        return self._problem(part, features, NT, at)
 
     def together(self, part: str) -> Problem:
         """Return the problem of a P-T model that is fitted in one step."""
         features = {SIZE: self.points.sizes[self.over], RANKS: self.points.ranks[self.over]}
-        return Problem(features, self.points.seconds[part][self.over], PT[_like(part)], self.points.whole[self.over])
+        return self._problem(part, features, PT, self.over)
+
+    def _problem(self, part: str, features: Features, terms: Mapping[str, tuple[str, ...]], at: slice) -> Problem:
+        """Return the problem of a part at some points."""
+        of = self.points
+        known = of.noise[at][~np.isnan(of.noise[at])]
+        noise = float(np.median(known)) if len(known) else 0.0
+        return Problem(features, of.seconds[part][at], terms[_like(part)], of.whole[at], noise)
 
     def problems(self, parts: tuple[str, ...], method: Method) -> Iterator[tuple[_Name, Problem]]:
         """Yield the problems that are fitted to measured times in one step."""

@@ -280,12 +280,15 @@ class Problem:
         terms: Terms of the sum.
         scale: What residuals and errors are relative to, shape (points,); ``None``: measured times. For a part of a
             time, the whole: an error of the sum then counts alike, whichever part it is in.
+        noise: Standard deviation of the runs that a point represents, as a share of the scale; parts share its square
+            by their times.
     """
 
     features: Features
     seconds: npt.ArrayLike
     terms: tuple[Term | str, ...]
     scale: npt.ArrayLike | None = None
+    noise: float = 0.0
 
 
 def fit_many(
@@ -327,6 +330,7 @@ class _Reduced:
             (problems, points, columns + 1).
         used: Which problems have the term of a column, shape (problems, columns).
         scale: What errors are relative to, shape (problems, points).
+        noise: Standard deviation of runs, as a share of that, shape (problems,).
         weight: Weight of residuals, shape (problems, points).
         length: Lengths of the weighted columns, shape (problems, columns + 1).
         factor: Triangular factor of the weighted columns after division by their lengths, shape
@@ -339,6 +343,7 @@ class _Reduced:
     columns: Floats
     used: Flags
     scale: Floats
+    noise: Floats
     weight: Floats
     length: Floats
     factor: Floats
@@ -352,6 +357,7 @@ class _Reduced:
             ModelError: If a problem has fewer points than terms, other features than its terms, or bad values.
         """
         measured, scale, features = _stacked(problems)
+        noise = np.array([each.noise for each in problems])
         terms, columns, used = _columns(problems, features, measured)
         weight = 1 / scale if relative else np.ones_like(scale)
         factor = np.asarray(np.linalg.qr(columns * weight[:, :, None], mode="r"))
@@ -362,7 +368,7 @@ class _Reduced:
         faults = _dependent(terms, features, np.diagonal(factor, axis1=1, axis2=2))
         if faults:
             factor[list(faults)] = np.eye(*factor.shape[1:])
-        return cls(terms, features, columns, used, scale, weight, length, factor, faults)
+        return cls(terms, features, columns, used, scale, noise, weight, length, factor, faults)
 
     def fits(self, shares: Floats) -> Iterator[FittedTime | ModelError]:
         """Yield the fits, or why there is none, by the coefficients of columns of length 1."""
@@ -476,8 +482,11 @@ class _Evaluated:
         covariance, left, outliers = _told(design, target, self.coefficients, weight * scale)
         off = np.abs((columns @ self.coefficients[:, :, None])[:, :, 0] - measured) / scale
         errors = list(map(Errors, off.mean(axis=1).tolist(), off.max(axis=1).tolist(), left.mean(axis=1).tolist()))
-        # A small part deviates by a small share of the scale, which is a larger share of its own time.
-        left, part = (np.sqrt(np.mean(each**2, axis=1)) for each in (left, measured / scale))
+        # A run also deviates from the time of its point, which is the median of several runs. A small part deviates by
+        # a small share of the scale, which is a larger share of its own time.
+        part = measured / scale
+        squares = left**2 + self.problems.noise[:, None] ** 2 * part, part**2
+        left, part = (np.sqrt(np.mean(each, axis=1)) for each in squares)
         deviations = np.divide(left, part, out=left, where=part > 0).tolist()
         return [
             Statistics(covariance[i, :k, :k], deviation, each, measured.shape[1], self._at(i, outliers[i]))

@@ -16,7 +16,7 @@ from operator import attrgetter
 from clue.errors import UsageError
 from clue.kernel import Candidate
 from clue.machine import Machine, NodeNoise, NodeType, Placement
-from clue.predict.application import Key
+from clue.predict.application import MACHINE, Key
 from clue.predict.prediction import Prediction, Task, what_decides
 from clue.predict.predictor import Predictor
 from clue.progress import Progress
@@ -444,7 +444,10 @@ class _Plan:
         memory = {key: predictor.memory(key) for key in wanted}
         self._needs = [[_needed(each, ranks, memory) for ranks in each.ranks] for each in scenario.workloads]
         # A model knows kinds of nodes by their names.
-        self._by_name = any(c.application.modelled is not None for w in scenario.workloads for c in w.components)
+        models = [c.application.modelled for w in scenario.workloads for c in w.components]
+        self._by_name = any(each is not None for each in models)
+        # A model of a program's parts knows its machine by its name.
+        self._by_machine = any(each is not None and MACHINE in each.path for each in models)
         self._splits: dict[object, tuple[Split | Misfit, ...]] = {}
         self._different: dict[tuple[Split | Misfit, ...], tuple[Split | Misfit, ...]] = {}
         self._fitting: dict[tuple[int, int], tuple[Split | Misfit, ...]] = {}
@@ -652,7 +655,7 @@ class _Plan:
 
     def _place(self, machine: Machine) -> tuple[int, ...]:
         """Return a key of all predictions on a machine: its network, and the kind of each node."""
-        if machine.changes:
+        if machine.changes or self._by_machine:
             return (id(machine),)
         by_name = self._goes_by_name(machine)
         place = (id(machine.nodes), by_name)
@@ -668,7 +671,7 @@ class _Plan:
         def identity(part: object) -> int:
             return self._kind(part, by_name) if isinstance(part, NodeType) else id(part)
 
-        return (by_name, *what_decides(machine, placement, identity))
+        return (by_name, machine.name * self._by_machine, *what_decides(machine, placement, identity))
 
     def _goes_by_name(self, machine: Machine) -> bool:
         """Tell whether predictions depend on the names of kinds of nodes."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from clue.caveats import About, Caveat, Said, gathered, named, note
 from clue.machine import Machine
+from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt, Cell
 from clue.purchase.costs import Tariff
 from clue.purchase.limits import unpriced_nodes
@@ -17,19 +18,20 @@ from clue.purchase.scenario import IN_MONEY, Option, Scenario, Workload
 from clue.units import count_of, format_number, format_time
 
 
-def caveats_of(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
+def caveats_of(scenario: Scenario, listed: Sequence[Attempt], accounts: Accounts) -> Iterator[str]:
     """Yield the caveats of a ranking, each once.
 
     Args:
         scenario: The comparison.
         listed: The options that have a position.
+        accounts: The costs of options.
     """
-    return gathered(_said(scenario, listed), [attempt.option.name for attempt in listed], "options")
+    return gathered(_said(scenario, listed, accounts), [attempt.option.name for attempt in listed], "options")
 
 
-def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
+def _said(scenario: Scenario, listed: Sequence[Attempt], accounts: Accounts) -> Iterator[Said]:
     for attempt in listed:
-        if (unpriced := _unpriced(attempt.option)) is not None:
+        for unpriced in _unpriced(attempt.option, accounts):
             yield Said(unpriced, attempt.option.name, "")
         if (uncounted := _uncounted_quantum(scenario, attempt.option)) is not None:
             yield Said(uncounted, attempt.option.name, "")
@@ -45,13 +47,18 @@ def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
             yield from (Said(caveat, attempt.option.name, workload.name) for caveat in idle)
 
 
-def _unpriced(option: Option) -> Caveat | None:
-    """Report that prices of some nodes give an option no price."""
-    lacking = unpriced_nodes(option) if option.price is None else []
-    if not lacking:
-        return None
-    text = f"it has no price, as some of its nodes state none ({named(lacking)}): state its price, or one for each type"
-    return note(About.MACHINE, option.name, text)
+def _unpriced(option: Option, accounts: Accounts) -> Iterator[Caveat]:
+    """Report that prices of some nodes give an option no price, and that its further costs are left out without one."""
+    if option.price is not None:
+        return
+    if lacking := unpriced_nodes(option):
+        of = f"some of its nodes state none ({named(lacking)})"
+        yield note(About.MACHINE, option.name, f"it has no price, as {of}: state its price, or one for each type")
+    if option.costs is not None and accounts.of(option).sheet(1.0, 1.0).total > 0:
+        text = (
+            "its further costs are left out, as it has no price: state one (0 if the further costs contain everything)"
+        )
+        yield note(About.MACHINE, option.name, text)
 
 
 def _uncounted_quantum(scenario: Scenario, option: Option) -> Caveat | None:

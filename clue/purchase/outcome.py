@@ -19,6 +19,8 @@ from clue.units import Money, count_of, format_measure, format_time
 if TYPE_CHECKING:
     import pandas
 
+_JOULES_PER_KWH = 3.6e6
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComponentOutcome:
@@ -137,6 +139,16 @@ class OptionCost:
     sources: tuple[Source, ...]
     by_year: tuple[tuple[float, float], ...] = ()
 
+    def row(self) -> dict[str, object]:
+        """Return its figures over the service life, with units in their names."""
+        amounts = {"total": self.sheet.total, **self.sheet.items}
+        return {
+            **{f"cost {item} ({self.currency})": amount for item, amount in amounts.items()},
+            "cost busy (share of the service life)": self.sheet.busy,
+            "cost energy (kWh)": None if self.sheet.energy is None else self.sheet.energy / _JOULES_PER_KWH,
+            "cost carbon (kg)": self.sheet.carbon,
+        }
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
@@ -204,6 +216,7 @@ class Entry:
             about[f"score at best ({unit})"] = self.bound
         for criterion, figure in self.parts.items():
             about[f"weighted {criterion.value.replace('_', ' ')} ({weighted[criterion][1]})"] = figure
+        about |= {} if self.cost is None else self.cost.row()
         about |= {} if self.queue is None else self.queue.row()
         if front is not None:
             for criterion, figure in self.figures.items():

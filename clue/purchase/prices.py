@@ -30,7 +30,7 @@ from dataclasses import replace
 from typing import Any
 
 from clue.purchase.costs import Costs, Licence, Stated, hardware_of
-from clue.purchase.scenario import IN_MONEY, Criterion, Option
+from clue.purchase.scenario import IN_MONEY, Criterion, Option, Scenario
 from clue.uncertainty import TAIL, Sample
 from clue.uncertainty.noise import log_deviation
 from clue.units import Money
@@ -59,6 +59,23 @@ def figures_for(criterion: Criterion, option: Option) -> dict[str, Stated]:
     if criterion in _POWER:
         return {name: each for name, each in figures_of(option).items() if name in _OF_POWER}
     return {}
+
+
+def figures_in(scenario: Scenario, option: Option) -> dict[str, Stated]:
+    """Return the figures of an option's costs on which its place may depend: by criterion, budget and limits."""
+    limits = scenario.limits
+    names = set(figures_for(scenario.criterion, option))
+    if limits.total_cost is not None:
+        names |= set(figures_for(Criterion.TOTAL_COST, option))
+    if scenario.budget is not None:
+        parts = () if option.costs is None else option.costs.parts
+        names |= {each.name for each in _of_price(option)} | {f"parts.{part.name}.price" for part in parts}
+        names.add("racks.price")
+    if limits.power is not None:
+        names.add("electricity.pue")
+    if any(workload.demand is not None for workload in scenario.workloads):
+        names |= {"utilisation", "availability"}
+    return {name: each for name, each in figures_of(option).items() if name in names}
 
 
 def with_factors(option: Option, factors: Mapping[str, float]) -> Option:

@@ -151,15 +151,15 @@ class Queues:
         cells = [each for by_ranks in attempt.jobs for each in by_ranks.values()]
         slower = max((_slower(each) for each in cells), default=0.0)
         if slower > _SLOWER and mix.sharing is Sharing.COPIES:
-            text = "jobs take {share} longer beside copies of themselves than alone; other classes are left out"
+            text = "jobs take up to {share} longer beside copies of themselves than alone; other classes are left out"
             yield _caveat(text, share=format_share(slower), size=slower)
         if mix.sharing is not Sharing.MIX:
             return
         yield _caveat(
             "jobs take {share} longer than alone beside one typical mix of others: no node idle, all begin at once, "
             "the others run again and again",
-            share=format_share(max(slower, 0.0)),
-            size=slower,
+            share=f"{'up to' if slower > _SLOWER else 'at most'} {format_share(max(slower, _SLOWER))}",
+            size=max(slower, _SLOWER),
         )
         runs = dict.fromkeys(each.queued.possible[0].run for each in cells)
         if not all(map(is_replayed, runs)):

@@ -104,9 +104,7 @@ def rank_options(
                 search.settle(pareto.found())
             answers = _answers(scenario, search, scored, scores, predictor, progress)
             if sampling is not None and search.listed():
-                sampler = RankingSampler(
-                    search, scores, predictor, sampling, progress, workloads=scenario.workloads, error=error
-                )
+                sampler = RankingSampler(search, scores, predictor, sampling, progress, scenario=scenario, error=error)
                 sampled = sampler.sample() if sampler.is_worth_it else []
                 notes += _about_noise(sampler) if sampling.noise else _about_parts(sampled)
                 notes += _about_others(sampler)
@@ -455,7 +453,11 @@ class _Report:
     def _warnings(self, listed: Sequence[Attempt]) -> tuple[str, ...]:
         missed = {} if listed else self._missed()
         said = [*nobody_keeps(missed), *self.scenario.notes, *self.notes]
-        return tuple(dict.fromkeys([*said, *caveats_of(self.scenario, listed), *self._about_queues(listed)]))
+        return tuple(
+            dict.fromkeys(
+                [*said, *caveats_of(self.scenario, listed, self.scores.accounts), *self._about_queues(listed)]
+            )
+        )
 
     def _about_queues(self, listed: Sequence[Attempt]) -> Iterator[str]:
         said = [each for attempt in listed for each in self.scores.queues.said(attempt)]

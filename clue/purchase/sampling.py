@@ -8,9 +8,9 @@ the first ones are sampled, too. These are the options whose bound reaches the w
 if all their times are at the 10th percentile and their uncertain prices at the lower end. In dense rankings there may
 be hundreds of them: at most as many as there are first options are sampled, and the others are only counted.
 
-Limits hold in every sample: an option that misses a deadline, the runs per month or the largest total cost in a sample
-is not the best in it. Uncertain prices are drawn as well, if the criterion or a limit depends on money
-(:mod:`clue.purchase.prices`).
+The budget and limits hold in every sample: an option that exceeds the budget, or misses a deadline, the runs per month
+or the largest total cost in a sample is not the best in it. Uncertain prices are drawn as well, if there is a budget,
+or the criterion or a limit depends on money (:mod:`clue.purchase.prices`).
 
 A time that a fitted model or a skeleton predicts, without a simulation, has the error of that method alone.
 
@@ -33,8 +33,9 @@ from clue.predict.prediction import Task
 from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
 from clue.purchase.attempts import Attempt, Cell, Choice, Run
+from clue.purchase.limits import is_affordable
 from clue.purchase.prices import at_best, drawn, is_uncertain
-from clue.purchase.scenario import Workload
+from clue.purchase.scenario import Scenario
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import TAIL, ModelError, Sample, Sampling, Spread
@@ -93,7 +94,7 @@ class RankingSampler:
         predictor: Predicts applications in samples.
         sampling: The sampling.
         progress: Called with the progress.
-        workloads: The workloads of the comparison.
+        scenario: The comparison.
         error: The model error.
     """
 
@@ -105,7 +106,7 @@ class RankingSampler:
         sampling: Sampling,
         progress: Progress,
         *,
-        workloads: Sequence[Workload],
+        scenario: Scenario,
         error: ModelError | None = None,
     ) -> None:
         self._search = search
@@ -115,7 +116,8 @@ class RankingSampler:
         self._sampling = sampling
         self._progress = progress
         self._error = error
-        self._names = names_apart(each.application.file for workload in workloads for each in workload.components)
+        self._scenario = scenario
+        self._names = names_apart(each.application.file for of in scenario.workloads for each in of.components)
         self._seconds: dict[Run, Doubles] = {}  # shape (components, samples)
         self._deviations: dict[Run, float] = {}
         #: Number of further options that may be among the first, but are not sampled.
@@ -236,6 +238,8 @@ class RankingSampler:
             for i, each in enumerate(sampled[: len(attempts)]):
                 found[i, sample.number] = scores.score(each)
                 limits = {miss.limit for miss in scores.misses(each)}
+                if is_affordable(each.option, self._scenario) is False:
+                    limits.add(f"price must be at most the budget of {self._scenario.budget}")
                 keep[i, sample.number] = not limits
                 missed[i].update(limits)
         return _Scores(found, keep, missed)

@@ -144,9 +144,10 @@ class Scores:
 
     @property
     def count_money(self) -> bool:
-        """Whether scores or limits depend on prices: those of a weighted sum do if any of its criteria does."""
+        """Whether scores, the budget or limits depend on prices; a weighted sum does if any of its criteria does."""
         return (
             self._scenario.criterion in IN_MONEY
+            or self._scenario.budget is not None
             or self._scenario.limits.total_cost is not None
             or any(part.count_money for part in self.parts.values())
         )

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 
 from clue.cache import MARK, Folder, Item, close_to_others, home, items, open_folder, short, unsafe_within
-from clue.errors import CacheError, OutputError, TraceError, UsageError
+from clue.errors import CacheError, OutputError, RecordError, TraceError, UsageError
 from clue.files import drafts, is_file
 from clue.progress import Progress, silent
 from clue.recording.facts import Facts, Request, difference, facts_now
@@ -184,7 +184,12 @@ class _Kept:
         launch = request.launch
         with self._folder.draft(_lock_name(request)) as draft:
             target = draft / "new.clue"
-            record(launch.program, launch.arguments, launch.ranks, target, stdin=subprocess.DEVNULL)
+            try:
+                record(launch.program, launch.arguments, launch.ranks, target, stdin=subprocess.DEVNULL)
+            except RecordError as error:
+                # The draft is removed, and of several numbers of ranks, only its name would tell which one failed.
+                faults = [fault.replace(str(target), request.title) for fault in error.faults]
+                raise RecordError(faults, error.refused) from None
             facts = now.with_imports(request, target)
             try:
                 if entry is None:

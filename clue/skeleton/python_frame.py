@@ -30,7 +30,7 @@ requests = []
 """
 
 ROOMS = """
-#: Buffers of nonblocking receives: one place after the other.
+#: Buffers of nonblocking receives: one place after the other, even if a receive there is still open. Nobody reads them.
 rooms = cycle([memoryview(bytearray({nonblocking})) for _ in range({pending})])
 """
 

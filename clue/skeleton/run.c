@@ -115,7 +115,8 @@ static const int *vector(const long *sizes)
 }
 
 //@ rooms
-/* Return the buffer of a nonblocking receive: one place after the other. */
+/* Return the buffer of a nonblocking receive: one place after the other, even if a receive there is still open.
+   Nobody reads them. */
 static char *next_room(void)
 {
     static char *rooms[ROOMS];

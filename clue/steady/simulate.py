@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,8 @@ import numpy.typing as npt
 from clue.caveats import About, Caveat
 from clue.display import html, short_repr
 from clue.kernel import Program, compile_program, engine_for, place, simulate
-from clue.kernel.model.costs import Costs
+from clue.kernel.model.costs import Costs, bucket_lasts
+from clue.kernel.model.turns import shares_in_turns
 from clue.machine import Machine, Placement
 from clue.result import RankResult, Result
 from clue.steady.estimate import Doubles, Estimate, Slopes, estimate
@@ -26,6 +28,9 @@ from clue.units import count_of, format_time
 
 #: Widest acceptable interval, half its width as a share of the makespan; beyond it, slopes do not determine the rest.
 WIDEST = 0.08
+#: Shortest acceptable iteration, in turns of a rank, or in times that a token bucket lasts: they carry over from one
+#: iteration to the next, and every replay of a sample begins with new ones.
+SHORTEST = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +238,13 @@ class Sample:
             self._slopes(loop, [long.makespan - short.makespan for short, long in of_loop], factors)
             for loop, of_loop in zip(self.loops, runs, strict=True)
         ]
+        least, shortest = SHORTEST * _carried_over(machine, placement), min(each.seconds.min() for each in slopes)
+        if shortest < least:
+            raise UnsteadyError(
+                f"{self.source.said.name}: not steady: iterations must take {format_time(least)} or more on "
+                f"{machine.name}, as its turns or token buckets carry over from one to the next, got "
+                f"{format_time(shortest)}"
+            )
         told = estimate(slopes)
         result = self._whole(ends, runs, told, factors)
         if told.half > WIDEST * result.makespan:
@@ -334,6 +346,15 @@ class Sample:
             ops=self.ops * (len(factors) // self.ranks),
             compute_by_region={region: seconds * share for region, seconds in regions.items()},
         )
+
+
+def _carried_over(machine: Machine, placement: Placement) -> float:
+    """Return for how long a machine's state carries over to what ranks do next: turns and token buckets, seconds."""
+    slices = [machine.nodes[node].time_slice for node in shares_in_turns(machine, placement)]
+    types = {machine.nodes[node].name for node in placement.nodes} if len(set(placement.nodes)) > 1 else set()
+    network = machine.network
+    links = {network.link(one, other, same_node=False) for one, other in product(types, repeat=2)}
+    return max((*slices, *(bucket_lasts(machine, link) for link in links)), default=0.0)
 
 
 def _figures(result: Result) -> Doubles:

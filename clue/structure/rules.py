@@ -61,6 +61,8 @@ _MORE = 1
 _EXTRAPOLATED, _DEPENDENT = ("n", "P", "s"), 1e-10
 #: Largest number of values that may become separate cases.
 _SPECIAL = 3
+#: Largest number of numbers of ranks of which none may be an exception.
+_FEW_RANKS = 3
 #: Number of sizes at which a bound must be reached.
 _REACHED = 2
 #: Largest number of iterations of a loop that may have separate rules.
@@ -253,15 +255,18 @@ class Search:
 
     def sums(self, y: Integers) -> tuple[Sum, ...]:
         """Return the lightest sums that fit."""
-        known, counts = np.unique(y, return_counts=True)
-        most = int(known[counts.argmax()])
-        if (np.abs(known - most) <= self.slack).all():
-            return (Sum(((Fraction(most), ()),) if most else ()),)
-        found = self._once(self._light, y)
-        if found or (len(known) == 2 and not y.all()):
+        found = self._constant(y) or self._once(self._light, y)
+        if found or (not y.all() and len(np.unique(y)) == 2):
             return found
         self._spent.sums += 1
         return self._once(self._heavy, y) if self._spent.sums <= _MOST_SUMS else ()
+
+    def _constant(self, y: Integers) -> tuple[Sum, ...]:
+        """Return the number that all samples have, if there is one."""
+        known, counts = np.unique(y, return_counts=True)
+        most = int(known[counts.argmax()])
+        same = (np.abs(known - most) <= self.slack).all()
+        return (Sum(((Fraction(most), ()),) if most else ()),) if same else ()
 
     def _once(self, search: Callable[[Integers], tuple[Sum, ...]], y: Integers) -> tuple[Sum, ...]:
         """Return the sums that a search finds; searches among equal samples are made once."""
@@ -279,7 +284,26 @@ class Search:
 
     def _heavy(self, y: Integers) -> tuple[Sum, ...]:
         """Return the lightest sums of products that fit."""
-        return self._several(y) or self._in_units(y)
+        found = self._several(y) or self._in_units(y)
+        return () if found and self._excepted(y, min(form.bits for form in found)) else found
+
+    def _excepted(self, y: Integers, bits: float) -> bool:
+        """Tell whether a number or a single atom and one exception, a number of ranks, say as much in fewer bits.
+
+        The recordings then do not tell whether the program treats this number of ranks in another way, or a sum of
+        products fits by chance: a loop over P phases has no calls in the last one of 2 ranks.
+        """
+        for name in (each for each in ("P", "s") if each in self.names):
+            numbers = np.unique(self.v[name])
+            for number in numbers.tolist() if len(numbers) > _FEW_RANKS else ():
+                alone = self.v[name] == number
+                rest, one = self._within(~alone), self._within(alone)
+                spent = log2(len(numbers)) + one.bits(y[alone])
+                lighter = rest._constant(y[~alone]) or rest._once(rest._light, y[~alone])
+                if any(form.bits + spent < bits for form in lighter):
+                    self._doubtful = min(self._doubtful, lighter[0].weight)
+                    return True
+        return False
 
     def _single(self, y: Integers) -> tuple[Sum, ...]:
         rows = self._rows

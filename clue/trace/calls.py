@@ -52,8 +52,9 @@ SERVE          peer, payload, nbytes, entries = (bytes back,),      None (told);
                request
 WORK           region, nbytes = flops done there                    None (told): declared work, for the record
 ABORT          nbytes = exit status                                 never
-END            nbytes = exit status, payload = addresses at which   never
-               its sockets can be reached, and those they reached
+END            nbytes = exit status, payload = ((addresses at which never
+               its sockets can be reached, those they reached),
+               notes on computation that no burst contains)
 RAISED         payload = text                                       never
 REFUSED        payload = text on the unsupported feature            never
 ============== ==================================================== ===================================================

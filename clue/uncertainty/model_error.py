@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from clue.kernel import Candidate, Program, computation_bound
 from clue.machine import Machine, NodeNoise, Placement
-from clue.trace import COLLECTIVES, Op, Ops
+from clue.trace import COLLECTIVES, PROC_NULL, Op, Ops
 from clue.uncertainty.noise import Sampling, within_reach
 from clue.uncertainty.spread import TAIL
 
@@ -67,8 +67,9 @@ def _computing(program: Program, where: Candidate, makespan: float) -> float:
 
 
 def mean_message(ops: Ops) -> float:
-    """Return the mean size in a program's sending calls, point-to-point or collective, bytes."""
-    sizes = np.asarray(ops.nbytes)[np.isin(ops.op, _SENDING)]
+    """Return the mean size in a program's sending calls, point-to-point or collective, bytes; without null partners."""
+    to_nobody = ops.are(Op.SEND, Op.ISEND) & (ops.peer == PROC_NULL)
+    sizes = np.asarray(ops.nbytes)[ops.are(*_SENDING) & ~to_nobody]
     sizes = sizes[sizes > 0]
     return float(sizes.mean()) if len(sizes) else 0.0
 

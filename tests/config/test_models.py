@@ -80,6 +80,18 @@ def test_a_table_as_clue_validate_has_it(tmp_path: Path) -> None:
     assert load_runs(tmp_path / "runs.csv") == (Run(100.0, {"any": Use(2, 3)}, 1.5),)
 
 
+def test_columns_that_are_not_read_are_named_where_runs_of_one_case_differ_in_them(tmp_path: Path) -> None:
+    """A column np is none of ranks: times on 1 and 2 ranks count as repeats. One that says nothing more is fine."""
+    said: list[str] = []
+    (tmp_path / "runs.csv").write_text("size,np,cpu,measured,region:lu\n100,1,x,2,1\n100,2,x,1,0\n200,2,y,1,0\n")
+    assert [run.seconds for run in load_runs(tmp_path / "runs.csv", said.append)] == [2, 1, 1]
+    why = "is not read, so runs that differ in it alone count as repeats of one case"
+    assert said == [f"{tmp_path / 'runs.csv'}: column np {why}"]
+    (tmp_path / "runs.csv").write_text("size,np,ranks,measured\n100,1,1,2\n100,2,2,1\n100,2,2,1.1\n")
+    load_runs(tmp_path / "runs.csv", said.append)
+    assert len(said) == 1
+
+
 def test_parts_of_no_time_may_have_a_unit(tmp_path: Path) -> None:
     """A part of 0 s is the same as a part of 0; a whole run takes time."""
     (tmp_path / "runs.csv").write_text("size,measured,compute,communicate,region:lu\n100,1 min,60 s,0 s,0 ms\n")

@@ -69,6 +69,27 @@ def test_a_generated_machine_is_put_together_from_its_parts(tmp_path: Path) -> N
     assert isinstance(slow.machine.network.contention, Ports)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "lacking"),
+    [
+        ("", "", ""),
+        (", price: 200 EUR", "", "big"),
+        (", price: 200 EUR", ", price: 0 EUR", ""),
+        ("128 MB, price: 100 EUR}", "128 MB}", "small"),
+    ],
+)
+def test_node_types_that_give_clusters_no_price_are_told(tmp_path: Path, old: str, new: str, lacking: str) -> None:
+    """Without a budget, clusters of nodes without a price have none, whatever the rest costs, and a note says why."""
+    path = write(tmp_path, old, new)
+    path.write_text(path.read_text().replace("budget: 1000 EUR\n", "").replace("  nodes:", "  mixed: true\n  nodes:"))
+    loaded = load_config(path)
+    assert isinstance(loaded, Scenario)
+    unpriced = {option.name for option in loaded.options if option.price is None}
+    assert unpriced == {option.name for option in loaded.options if lacking and lacking in option.name}
+    said = f"generate: clusters with {lacking} have no price: state a price for each of the node_types"
+    assert [note for note in loaded.notes if "no price" in note] == [said] * bool(lacking)
+
+
 def test_types_may_be_mixed(tmp_path: Path) -> None:
     """Any two types are mixed to at most 6 nodes: 2 + 2, 2 + 4, 4 + 2; mixtures over 1000 EUR are left out."""
     loaded = generated(tmp_path, "generate:\n", "generate:\n  mixed: true\n")

@@ -185,7 +185,7 @@ def test_each_change_gives_what_a_whole_ranking_gives(criterion: Criterion) -> N
     wanted = wanted_on(placed, compared)
     predictor.prepare(wanted, silent)
     parameters = shared_parameters(placed, [predictor.regions(key) for key in wanted])
-    shared: list[SharedParameter | SharedFigure] = [*parameters, *shared_figures(placed, criterion)]
+    shared: list[SharedParameter | SharedFigure] = [*parameters, *shared_figures(placed, compared)]
     assert len(shared) == len(explanation.sensitivities)
     for each in [*parameters[::3], *shared[len(parameters) :]]:
         found = of(explanation, each.name, *each.owners)
@@ -348,9 +348,30 @@ def test_figures_of_costs_are_changed_like_parameters() -> None:
 
 
 def test_costs_do_not_move_a_ranking_by_time() -> None:
-    """In a ranking by time, no figures of costs are varied."""
+    """In a ranking by time, no figures of costs are varied, but for those on which the budget or a limit depends."""
     options = (costing("dear", 1000, 100), costing("thirsty", 950, 110))
-    assert not shared_figures(options, Criterion.MAKESPAN)
+    job = Workload("job", (Component("job", Application()),))
+    asked = Scenario("time", (job,), options, criterion=Criterion.MAKESPAN)
+    limited = replace(asked, limits=Limits(power=1e3), workloads=(replace(job, demand=1e-9),))
+
+    def varied(scenario: Scenario) -> set[str]:
+        return {each.name for each in shared_figures(options, scenario)}
+
+    assert not varied(asked)
+    assert varied(replace(asked, budget=Money(1e6, "EUR"))) == {"options.dear.price", "options.thirsty.price"}
+    assert varied(limited) == {"electricity.pue", "utilisation", "availability"}
+    assert varied(replace(asked, limits=Limits(total_cost=Money(1e6, "EUR")))) == varied(
+        replace(asked, criterion=Criterion.TOTAL_COST)
+    )
+
+
+def test_a_price_moves_a_ranking_by_time_where_it_exceeds_the_budget() -> None:
+    """3 s for 1,000 EUR lead 3.15 s for 1,001 by 5 %; 1,100 EUR exceed a budget of 1,050, so the other comes first."""
+    asked = scenario(TWO, Criterion.MAKESPAN)
+    assert not [each for each in explained(asked, computing).sensitivities if each.of_costs]
+    price = of(explained(replace(asked, budget=Money(1050, "EUR")), computing), "options.one.price", "one")
+    assert (price.lower.winner, price.lower.lead) == ("one", pytest.approx(0.05))
+    assert (price.higher.winner, price.higher.lead) == ("two", -math.inf)
 
 
 def of_total_cost(

@@ -18,7 +18,7 @@ from clue.errors import ForecastError, UsageError
 from clue.forecasting.adaptive import Goal, Survey, first, measure, ranges_of
 from clue.forecasting.benchmarking import benchmark
 from clue.forecasting.measuring import Point, bench
-from clue.forecasting.memory import measure_memory
+from clue.forecasting.memory import Memory, measure_memory
 from clue.forecasting.routines import Routine, products, specification
 from clue.forecasting.segments import Cut, find_cut, fitted
 from clue.forecasting.shipped import TERMS
@@ -67,11 +67,28 @@ def test_polynomials_of_memory_are_found_exactly(coefficients: list[int]) -> Non
     assert [found.coefficients[key] for key in keys] == list(map(Fraction, coefficients))
 
 
+def test_memory_is_measured_at_sizes_that_the_ranges_allow() -> None:
+    """A routine that refuses sizes below its ranges has its memory measured, and just as exactly."""
+
+    def size(point: tuple[int, ...]) -> int:
+        assert point[0] >= 1000 and point[1] >= 5
+        return 8 * point[0] * point[1] + 16
+
+    found = measure_memory(("m", "n"), size, (1000, 5))
+    assert (found.off, found.of({"m": 3, "n": 4})) == (0, 112)
+
+
 def test_memory_that_is_no_polynomial_says_how_far_it_is_off() -> None:
     """For memory rounded up to pages of 4,096 B, the polynomial states by how much it is off."""
     found = measure_memory(("n",), lambda point: -(-8 * point[0] ** 2 // 4096) * 4096)
     assert 0 < found.off < 8192
     assert abs(found.of({"n": 100}) - 81920) < 8192
+
+
+def test_memory_is_written_with_all_digits_before_the_point() -> None:
+    """Exact coefficients keep their digits: 8 m n + 1,234,567."""
+    assert str(Memory({("m", "n"): Fraction(8), (): Fraction(1234567)})) == "8 m n + 1,234,567"
+    assert str(Memory({("n",): Fraction(1, 3)}, 2000)) == "0.333333 n (off by up to 2 KB)"
 
 
 def test_terms_of_routines_of_users() -> None:

@@ -131,6 +131,16 @@ def test_bent_curves_are_told() -> None:
     assert remarks == (taken,)
 
 
+def test_a_bent_send_delay_is_written_as_lines_by_size() -> None:
+    """From 100 B to 1 KB it grows by 10 ns/B from 10 us on, then by 70 ns/B: 9 us + 10 ns/B and -51 us + 70 ns/B."""
+    bent = Link(Curve.through([(100, 1e-5), (1000, 1.9e-5), (2000, 8.9e-5)]), Curve.line(0.0))
+    platform = simgrid_platform(machine(link=bent))
+    (option,) = (each for each in platform.options if each.startswith("--cfg=smpi/os:"))
+    lines = [tuple(map(float, each.split(":"))) for each in option.removeprefix("--cfg=smpi/os:").split(";")]
+    assert lines[:3] == [(0, 1e-5, 0), pytest.approx((100, 9e-6, 1e-8)), pytest.approx((1000, -5.1e-5, 7e-8))]
+    assert not any("straight line" in each for each in platform.remarks)
+
+
 def test_what_links_and_libraries_state_beyond_delays_is_told() -> None:
     """Figures of links and the library without an option in SimGrid cause remarks; without them there is none."""
     stated = replace(LINK, send_overhead=Curve.line(1e-6), acknowledged_from=1000.0, busy=Curve.line(0.0, 4e-9))

@@ -209,6 +209,25 @@ def test_members_of_a_communicator_must_agree_about_their_calls_in_each_round() 
         simulate_loops(looped, machine(2))
 
 
+def test_members_of_a_communicator_must_agree_about_their_calls_before_a_round() -> None:
+    """A loop is refused if one member has made a call more before it and the other makes it after it.
+
+    Of six calls, rank 0 makes the first before the loop, and rank 1 the last after it. Rank 0 scatters 1,000 B to
+    rank 1 in five calls and 500 KB in the last, but each of its rounds would stand for a call of rank 1 after the loop.
+    """
+    trace = TraceBuilder(2)
+    for rank, sizes in enumerate(((10, 20), (1000, 500_000))):
+        for size in sizes:
+            trace[rank].collective(Op.SCATTERV, size)
+    built = trace.build()
+    one, other = (Block.of(built, rank) for rank in (0, 1))
+    blocks = [[cut(one, 0, 1), cut(one, 1, 2), cut(one, 2, 2)], [cut(other, 0, 0), cut(other, 0, 1), cut(other, 1, 2)]]
+    looped, written = program_of(Random(0), built.head, blocks, [1, 5, 1])
+    assert simulate(written, machine(2)).makespan < 2 * (sending(500) + transmission(500))
+    with pytest.raises(UsageError, match="loops in which members of a communicator make different collective calls"):
+        simulate_loops(looped, machine(2))
+
+
 @pytest.mark.parametrize(
     ("op", "said"), [(Op.PROBE, "loops with PROBE are not replayed"), (Op.POLL, "tests that found nothing")]
 )

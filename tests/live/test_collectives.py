@@ -410,6 +410,42 @@ def test_a_broadcast_to_one_is_a_message(live: Live) -> None:
     assert times == pytest.approx([10e-6, 50e-6])
 
 
+@pytest.mark.parametrize(
+    "of", ["MPI.COMM_SELF", "comm.Split(rank)", "comm.Create_cart([2, 1], [True] * 2).Sub([False, True])"]
+)
+def test_a_rank_alone_sends_to_itself_as_its_neighbour(live: Live, of: str) -> None:
+    """In a circle of one, a rank posts two receives and sends twice (10 us each); the second message takes 30 us.
+
+    Each of the five exchanges thus takes 70 us; objects need two, of sizes and of pickles. Constructors take no time.
+    """
+    times = check(
+        live,
+        f"""
+        circle = {of}
+        if circle.topology != MPI.CART:
+            circle = circle.Create_cart([1], [True])
+        found, begin = np.zeros(2), MPI.Wtime()
+        circle.Neighbor_alltoall(np.array([1.0, 2.0]), found)
+        assert list(found) == [2, 1]
+        copy, request = circle.Idup()
+        request.Wait()
+        copy = circle.Dup()
+        copy.Ineighbor_alltoall(np.array([3.0, 4.0]), found).Wait()
+        assert list(found) == [4, 3]
+        assert copy.neighbor_alltoall(["down", "up"]) == ["up", "down"]
+        persistent = copy.Neighbor_allgather_init(np.ones(1), found)
+        assert persistent.Test()
+        persistent.Start()
+        persistent.Wait()
+        assert list(found) == [1, 1]
+        print("at", rank, MPI.Wtime() - begin)
+        """,
+        2,
+        *DECLARED,
+    )
+    assert times == pytest.approx([5 * 70e-6] * 2)
+
+
 def test_a_nonblocking_collective_goes_on_beside_the_program(live: Live) -> None:
     """One second of work hides the nonblocking collective: the wait takes no further time."""
     times = check(

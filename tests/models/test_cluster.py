@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -247,6 +248,22 @@ def test_a_part_counts_as_much_as_it_takes_of_a_run() -> None:
     for p in (4, 6, 8):
         said = model.predict(3.0, {"slow": Use(p)})
         assert said.seconds == pytest.approx(3 / p + 0.3, rel=0.25)
+
+
+@pytest.mark.parametrize("repeats", [1, 10])
+def test_an_interval_is_that_of_a_run_and_not_of_the_median_of_repeats(repeats: int) -> None:
+    """Medians of 0.9, 1 and 1.1 times n^3 follow n^3, but runs deviate from them; a disturbed point has no effect.
+
+    Parts of a third and two thirds share the variance of a run, so their sum has the same interval.
+    """
+    whole = [Run(n, {"": Use(1)}, by * n**3) for n in (1, 2, 4, 8, 16) for by in (0.9, 1.0, 1.1) * repeats]
+    disturbed = [replace(run, seconds=9 * run.seconds) if run.seconds > 4500 else run for run in whole]
+    split = [replace(run, parts={"region:r": run.size**3 / 3}) for run in whole]
+    for runs in (whole, disturbed, split):
+        found = fit_cluster(runs, Method("nt")).predict(8, {"": Use(1)})
+        assert found.seconds == pytest.approx(512)
+        off = 0.1 * math.sqrt(2 * repeats / (3 * repeats - 1))
+        assert math.log(found.high / found.seconds) == pytest.approx(1.2815515655 * off)
 
 
 def test_repeats_count_by_their_median() -> None:

@@ -42,14 +42,16 @@ def least(design: Floats, times: Floats) -> Floats:
 def test_parts_of_runs_by_the_page(steps: list[int], most: int, repeats: int, share: float, seed: int) -> None:
     """Each part minimises squared residuals relative to the whole, using medians of the repeats.
 
-    Errors are shares of the whole. For leave-one-out errors, terms with a coefficient of 0 stay out.
+    Errors are shares of the whole. For leave-one-out errors, terms with a coefficient of 0 stay out. The deviation of a
+    run includes that of repeats.
     """
     draws = np.random.default_rng(seed)
-    measured, runs = {}, []
+    measured, noise, runs = {}, {}, []
     for n, p in product(100.0 * np.cumsum(steps), range(1, most + 2)):
         usual = np.array([2e-9 * n**3 / p + 1e-6 * n**2 / p + 0.01, share * (1e-7 * n**2 * (p + 2 / p) + 1e-3)])
         each = usual * draws.lognormal(0, (0.3, 0.6), (repeats, 2))
         measured[n, p] = np.median(each, axis=0)
+        noise[n, p] = np.std(each.sum(axis=1), ddof=1) / measured[n, p].sum() if repeats > 1 else 0.0
         runs += [Run(n, {"": Use(p)}, a + c, {"compute": a, "communicate": c}) for a, c in each.tolist()]
     one, several = fit_cluster(runs).kinds[""]
     for model, exponents, alone in ((one, N_T, True), (several, P_T, False)):
@@ -71,5 +73,6 @@ def test_parts_of_runs_by_the_page(steps: list[int], most: int, repeats: int, sh
                 again, *_ = np.linalg.lstsq(design[rest][:, some], (times / whole)[rest], rcond=None)
                 without.append(abs(design[i, some] @ again - times[i] / whole[i]))
             assert errors.leave_one_out == pytest.approx(np.mean(without), rel=1e-6)
-            own = np.sqrt(np.mean(np.square(without)) / np.mean((times / whole) ** 2))
+            squares = np.square(without) + np.median([noise[at] for at in points]) ** 2 * times / whole
+            own = np.sqrt(np.mean(squares) / np.mean((times / whole) ** 2))
             assert fitted.statistics.deviation == pytest.approx(own, rel=1e-6)

@@ -187,6 +187,17 @@ def test_a_comparison_by_models_of_a_programs_parts() -> None:
     assert not ranking.warnings
 
 
+def test_machines_of_the_same_parts_have_models_of_their_own() -> None:
+    """Machines that share their nodes and network are predicted by their own models: 0.74, 0.62 and 0.54 s at 800."""
+    one = cluster("slow", "slow")
+    more = replace(one, nodes=(*one.nodes, one.nodes[0]), name="more")
+    speeds = [(one, 6e-4), (replace(one, name="other"), 3e-4), (more, 1e-4)]
+    files = {f"heat-{each.name}.yaml": composed(each, seconds) for each, seconds in speeds}
+    ranking = rank_options(by_parts(800, [each for each, _ in speeds]), modelling(files.__getitem__, Formula()))
+    found = {each.option: pytest.approx(each.score) for each in ranking.entries}
+    assert found == {"option slow+slow": 0.74, "option other": 0.62, "option more": 0.54}
+
+
 def test_a_prediction_below_0_is_refused() -> None:
     """A part that takes n - 90 ms takes -40 ms at size 50, with which a machine would come first."""
     one = cluster("slow", "slow")

@@ -125,6 +125,24 @@ def test_prices_of_some_nodes_that_give_no_price_are_told() -> None:
         assert (said in found.warnings) == warned
 
 
+def test_costs_that_are_left_out_without_a_price_are_told() -> None:
+    """Staff for 99 a year do not count without a price, and a warning says so; power alone costs nothing."""
+    said = (
+        "one: its further costs are left out, as it has no price: state one (0 if the further costs contain everything)"
+    )
+    power = Costs((Part("node", Number(Per.NODE), idle=1.0, busy=2.0),))
+    cases: list[tuple[Costs | None, Money | None, bool]] = [
+        (Costs(yearly={"staff": 99.0}), None, True),
+        (Costs(yearly={"staff": 99.0}), Money(0, "EUR"), False),
+        (power, None, False),
+        (None, None, False),
+    ]
+    for costs, price, warned in cases:
+        found = ranked(scenario(Option("one", machine(4), price, costs)))
+        assert (found.entries[0].cost is None) == (price is None)
+        assert (said in found.warnings) == warned
+
+
 def test_rent_that_nothing_limits_is_told() -> None:
     """A budget of 100 does not limit four nodes at 3.60 an hour each, 126,144 a year; a limit of total cost does."""
     said = (

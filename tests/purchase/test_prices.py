@@ -218,6 +218,24 @@ def test_a_limit_on_money_counts_uncertain_prices() -> None:
     assert abs(best - share / 2) < 2 * math.sqrt(share * (1 - share) / 400)
 
 
+def test_the_budget_counts_uncertain_prices() -> None:
+    """100 ± 10 % keeps a budget of 105 where z < ln 1.05 / deviation of the logarithm; else the slower one is best."""
+    slower = replace(of_price("slower", 100), machine=machine(1, performance_factor=10.0))
+    asked = Scenario(
+        "by hand", (workload(ranks=(1,)),), (of_price("may be", 100, 0.1), slower),
+        criterion=Criterion.MAKESPAN, budget=Money(105, "EUR"),
+    )  # fmt: skip
+    ranking = rank_options(asked, ReplayPredictor(traces), sampling=Sampling(400, 2))
+    share = NormalDist().cdf(math.log(1.05) / math.sqrt(math.log1p(0.01)))
+    best = {entry.option: entry.best or 0.0 for entry in ranking.entries}
+    assert abs(best["may be"] - share) < 2 * math.sqrt(share * (1 - share) / 400)
+    assert math.isclose(best["slower"], 1 - best["may be"])
+    assert (
+        "samples: price must be at most the budget of 105 EUR: missed by may be in "
+        f"{best['slower']:.1%} of them, where these do not count as the best"
+    ) in ranking.warnings
+
+
 def test_an_uncertain_price_may_bring_a_later_option_first() -> None:
     """With one position requested, an option whose uncertain price reaches the first one's is sampled as well."""
     asked = Scenario(

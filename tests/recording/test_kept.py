@@ -381,6 +381,20 @@ def test_program_that_fails_leaves_nothing(recorder: Recorder, heat: Path) -> No
     assert list((home() / FOLDER).iterdir()) == []
 
 
+def test_failure_names_the_ranks_and_no_draft(recorder: Recorder, heat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comparison records several numbers of ranks: the message says which one failed, and no path that is gone."""
+    del recorder
+
+    def fail(_program: Path, _arguments: object, ranks: int, target: Path, **_: object) -> Trace:
+        raise RecordError(f"heat.py: program must end well: {target}: trace must be complete", refused=ranks == 3)
+
+    monkeypatch.setattr(kept, "record", fail)
+    with pytest.raises(RecordError) as failure:
+        ask(request(heat, "--n", "8", ranks=3))
+    said = "heat.py: program must end well: heat.py --n 8 on 3 ranks: trace must be complete"
+    assert (str(failure.value), failure.value.refused) == (said, True)
+
+
 # --- what is not believed ---
 
 

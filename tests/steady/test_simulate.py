@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clue.kernel import simulate
-from clue.machine import Curve, Link, Placement
+from clue.machine import Curve, Flows, Link, Machine, Network, NodeType, Placement, Ports
+from clue.machine.contention.topology import Switch
 from clue.steady import Steady, simulate_sampled
 from clue.steady.iterations import stretches
 from clue.steady.plan import SHARE, UnsteadyError, plan
@@ -424,6 +425,45 @@ def test_a_machine_that_changes_is_replayed_as_a_whole() -> None:
     """A machine that changes over time is not sampled, as the time of each event matters."""
     on = machine(4, changes=((5.0, machine(4)),))
     assert "must have a machine that stays as it is" in simulate_sampled(looped(4, N, ring), on).why
+
+
+@pytest.mark.parametrize("on_switch", [False, True])
+def test_iterations_that_share_a_token_bucket_are_replayed_as_a_whole(on_switch: bool) -> None:
+    """A bucket of 100 ms helps the first 200 messages only, but would help each message of a sample.
+
+    Rank 0 sends 1 KB each 0.5 ms; a port, or the links of a switch, are busy with it for 1 ms. So message 400 comes to
+    a port that is free 400 ms after the first one came, and goes through it 100 ms earlier, but for 0.999 ms that it
+    takes itself: it arrives 299.999 + 0.001 ms after the first one was sent.
+    """
+
+    def paced(own: RankBuilder, rank: int, _: int) -> None:
+        if rank == 0:
+            own.compute(0.0005)
+            own.send(1, 1000)
+        else:
+            own.recv(0)
+
+    link = Link(Curve.line(0.0), Curve.line(1e-6), 0.0, None, busy=Curve.line(0.0, 1e-6), bucket=100_000.0)
+    contention = Flows(Switch(1e6)) if on_switch else Ports()
+    on = Machine("shaped", (NodeType("host"),) * 2, Network(link, link, contention=contention))
+    trace = looped(2, N, paced)
+    steady = simulate_sampled(trace, on)
+    assert "iterations must take 3 s or more on shaped" in steady.why
+    assert steady.result.makespan == simulate(trace, on).makespan
+    if not on_switch:
+        assert steady.result.makespan == pytest.approx(0.0005 + 0.3 + 0.25)
+
+
+def test_short_iterations_in_turns_are_replayed_as_a_whole() -> None:
+    """Turns of 20 ms even out within iterations of 1.5 s, turns of 100 ms do not."""
+    trace = looped(2, N, ping_pong)
+    short, long = (machine(2, background_load=0.5, time_slice=each) for each in (0.02, 0.1))
+    steady = simulate_sampled(trace, short)
+    assert steady.why == ""
+    assert steady.result.makespan == pytest.approx(simulate(trace, short).makespan, rel=1e-3)
+    steady = simulate_sampled(trace, long)
+    assert "iterations must take 3 s or more on hand-made" in steady.why
+    assert steady.result.makespan == simulate(trace, long).makespan
 
 
 def test_ranks_that_are_spawned_are_replayed_as_a_whole() -> None:

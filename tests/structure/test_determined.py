@@ -166,3 +166,14 @@ def test_as_many_functions_as_numbers_of_ranks_explain_nothing() -> None:
     assert (64 * n * n // p == 56 * n * n - 14 * n * n * p + n * n * p * p).all()
     found = Search(v).rule(64 * n * n // p)
     assert found is None or str(found).startswith("64·")
+
+
+def test_a_sum_does_not_replace_a_number_with_one_exception() -> None:
+    """P phases of which the last one of 2 ranks has no calls: 3 ⌈P / 2⌉ - q says the same, but 20 for 16 ranks.
+
+    Without the exception the number is P, and there it is right on all numbers of ranks.
+    """
+    n, p = (np.array(column, np.int64) for column in zip(*product((48, 72, 112), (2, 3, 4, 6, 8, 10)), strict=True))
+    v = {"n": n, "P": p, "rank": 0 * n, "s": p, "r": 0 * n}
+    assert Search(v).rule(np.where(p == 2, 1, p)) is None
+    assert str(Search(v).rule(p)) == "P"

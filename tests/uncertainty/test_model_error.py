@@ -14,11 +14,12 @@ from scipy import stats
 
 from clue.config.model_errors import known_model_error, load_model_error, shipped_model_error, site_file
 from clue.errors import ConfigError, UsageError
-from clue.kernel import Candidate, simulate
+from clue.kernel import Candidate, compile_program, simulate
 from clue.machine import Machine, Placement
 from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
+from clue.trace import PROC_NULL, Op, TraceBuilder
 from clue.uncertainty import Character, Expected, ModelError, Sampling, Spread, sample_errors
 from clue.uncertainty.model_error import Kind, Scatter, model_of, student
 from clue.units import Money
@@ -231,6 +232,19 @@ def test_a_machine_that_changes_computes_at_its_mean_speed() -> None:
     found = [Character.of(bursts([10.0]), Candidate(changing, ONE), makespan) for makespan in (4.0, 15.0, 30.0)]
     assert [each.communication for each in found] == pytest.approx([0.0, 0.0, 3 / 7], abs=1e-6)
     assert Character.of(bursts([]), Candidate(changing, ONE), 15.0).communication == 1.0
+
+
+def test_messages_to_nobody_do_not_count_in_the_mean_message() -> None:
+    """A send of 100 B, two calls of an allreduce of 400 B, and 9,000 B to a null partner, which go nowhere: 300 B."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 100)
+    trace[0].send(PROC_NULL, 9000)
+    trace[0].wait(trace[0].isend(PROC_NULL, 9000))
+    trace[1].recv(0)
+    for rank in (0, 1):
+        trace[rank].collective(Op.ALLREDUCE, 400)
+    program = compile_program(trace.build())
+    assert Character.of(program, everywhere(machine(2)), 1.0).message == 300.0
 
 
 def test_a_small_lead_is_no_order() -> None:

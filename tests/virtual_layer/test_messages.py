@@ -232,3 +232,33 @@ def test_receives_that_get_status_saw_complete_are_not_given_up(recorded: Record
             late.Free()
         """)
     assert [(row.op, row.peer) for row in named(trace, 1, "Irecv")] == [(Op.IRECV, 0)] * 2
+
+
+def test_a_message_that_is_too_long_is_received(recorded: Recorded) -> None:
+    """A receive or wait that raises ERR_TRUNCATE has taken its message; a call with a wrong rank has done nothing."""
+    trace = recorded("""
+        def fails(kind, call, *args):
+            try:
+                call(*args)
+            except MPI.Exception as error:
+                assert error.Get_error_class() in kind, error
+            else:
+                raise AssertionError("no error")
+        too_long = (MPI.ERR_TRUNCATE, MPI.ERR_IN_STATUS)
+        if rank == 0:
+            for tag in range(4):
+                comm.Send(eight, 1, tag)
+            fails([MPI.ERR_RANK], comm.Send, eight, 99)
+        else:
+            fails(too_long, comm.Recv, bytearray(5), MPI.ANY_SOURCE, 0)
+            fails(too_long, comm.Irecv(bytearray(5), 0, 1).Wait)
+            fails(too_long, MPI.Request.Waitall, [comm.Irecv(bytearray(5), 0, 2), comm.Irecv(room, MPI.PROC_NULL)])
+            fails(too_long, comm.irecv(bytearray(5), 0, 3).wait)
+        """)
+    receives = calls(trace, 1)[:8]
+    assert [row.op for row in receives] == [
+        Op.RECV, Op.IRECV, Op.WAIT, Op.IRECV, Op.IRECV, Op.WAIT, Op.IRECV, Op.WAIT
+    ]  # fmt: skip
+    assert (receives[0].peer, receives[0].tag, receives[0].flags) == (0, 0, Flag.ANY_SOURCE)
+    assert [(receives[2].request,), receives[5].extras, (receives[7].request,)] == [(0,), (1, 2), (3,)]
+    assert calls(trace, 0)[4].op == Op.OTHER

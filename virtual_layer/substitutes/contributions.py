@@ -53,6 +53,8 @@ class Contribution(NamedTuple):
 
 #: Reads a call: from (layer, communicator, arguments) to the part of this member; ``None`` if it has none.
 Reader = Callable[..., Contribution | None]
+#: Makes the factory of a call on the communicators that the layer covers.
+Cover = Callable[[Function], Factory]
 
 
 def say(layer: Layer, part: Contribution, flags: int = 0, request: int = NO_REQUEST) -> None:
@@ -97,7 +99,7 @@ def place_of(layer: Layer, comm: LiveComm, root: int) -> tuple[LiveComm, int] | 
     return None if place is None else (place, 0)
 
 
-def blocking(read: Reader) -> Factory:
+def blocking(read: Reader, covered: Cover = of_several) -> Factory:
     """Make the factory of a blocking collective."""
 
     def call(layer: Layer, comm: LiveComm, *args: Any, **kwargs: Any) -> None:
@@ -109,10 +111,10 @@ def blocking(read: Reader) -> Factory:
         else:
             _take(part.deliver, ask(layer, part))
 
-    return of_several(call)
+    return covered(call)
 
 
-def nonblocking(read: Reader) -> Factory:
+def nonblocking(read: Reader, covered: Cover = of_several) -> Factory:
     """Make the factory of a nonblocking collective."""
 
     def call(layer: Layer, comm: LiveComm, *args: Any, **kwargs: Any) -> Any:
@@ -123,10 +125,10 @@ def nonblocking(read: Reader) -> Factory:
         say(layer, part, _NONBLOCKING, serial)
         return request
 
-    return of_several(call)
+    return covered(call)
 
 
-def persistent(read: Reader) -> Factory:
+def persistent(read: Reader, covered: Cover = of_several) -> Factory:
     """Make the factory of the set-up of a persistent collective."""
 
     def call(layer: Layer, comm: LiveComm, *args: Any, info: Any = None, **kwargs: Any) -> Any:
@@ -149,16 +151,19 @@ def persistent(read: Reader) -> Factory:
         def on_one(self: Any, *args: Any, **kwargs: Any) -> Any:
             return layer.requests.add_alone(original(self, *args, **kwargs))
 
-        return of_several(call)(layer, on_one)
+        return covered(call)(layer, on_one)
 
     return make
 
 
-def ways(of: str, readers: dict[str, Reader]) -> dict[tuple[str, str], Factory]:
-    """Return factories of the three ways to call each of some collectives of a type."""
+def ways(of: str, readers: dict[str, Reader], covered: Cover = of_several) -> dict[tuple[str, str], Factory]:
+    """Return factories of the three ways to call each of some collectives of a type.
+
+    ``covered`` says on which communicators: those of several ranks, because one rank alone needs no messages.
+    """
     ways: dict[tuple[str, str], Factory] = {}
     for name, read in readers.items():
-        ways[of, name] = blocking(read)
-        ways[of, "I" + name[0].lower() + name[1:]] = nonblocking(read)
-        ways[of, name + "_init"] = persistent(read)
+        ways[of, name] = blocking(read, covered)
+        ways[of, "I" + name[0].lower() + name[1:]] = nonblocking(read, covered)
+        ways[of, name + "_init"] = persistent(read, covered)
     return ways

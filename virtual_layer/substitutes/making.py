@@ -56,7 +56,8 @@ def agree(layer: Layer, comm: LiveComm, said: object = None) -> tuple[list[Any],
 def _constructor(build: Callable[..., Any], *, real_alone: bool = True) -> Factory:
     """Make the factory of a constructor of (layer, original, communicator object, virtual communicator, arguments).
 
-    On a communicator of one process the real constructor does everything, unless it takes a group, which is ours.
+    On a communicator of one process the real constructor does everything, unless it takes a group or has a topology,
+    which are ours.
     """
 
     def make(layer: Layer, original: Any) -> Any:
@@ -65,17 +66,12 @@ def _constructor(build: Callable[..., Any], *, real_alone: bool = True) -> Facto
             if parent is None:
                 return original(self, *args, **kwargs)
             if real_alone and alone(parent):
-                return _made_alone(layer, parent, original(self, *args, **kwargs))
+                return register(layer, parent, original(self, *args, **kwargs), parent.group, parent.remote)
             return build(layer, original, self, parent, *args, **kwargs)
 
         return call
 
     return make
-
-
-def _made_alone(layer: Layer, parent: LiveComm, real: Any) -> Any:
-    """Register the result of a constructor on a communicator of one process."""
-    return register(layer, parent, real, parent.group, parent.remote, None)
 
 
 def _dup(layer: Layer, original: Any, self: Any, parent: LiveComm, *args: Any, **kwargs: Any) -> Any:
@@ -102,7 +98,7 @@ def _idup_alone(layer: Layer, original: Any) -> Any:
         if parent is None or not alone(parent):
             return several(self, *args, **kwargs)
         real, request = original(self, *args, **kwargs)
-        return _made_alone(layer, parent, real), request
+        return register(layer, parent, real, parent.group, parent.remote, parent.shape), request
 
     return call
 
@@ -306,7 +302,7 @@ def _compare(layer: Layer, original: Any) -> Any:
     return call
 
 
-_DUP, _IDUP = _constructor(_dup), _idup_alone
+_DUP, _IDUP = _constructor(_dup, real_alone=False), _idup_alone
 
 CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "Clone"): _DUP,
@@ -318,11 +314,11 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "Split_type"): _constructor(_split_type),
     ("Comm", "Create"): _constructor(_create, real_alone=False),
     ("Intracomm", "Create_group"): _constructor(_create_group, real_alone=False),
-    ("Intracomm", "Create_cart"): _constructor(_create_cart),
-    ("Intracomm", "Create_graph"): _constructor(_create_graph),
-    ("Intracomm", "Create_dist_graph_adjacent"): _constructor(_create_adjacent),
-    ("Intracomm", "Create_dist_graph"): _constructor(_create_distributed),
-    ("Cartcomm", "Sub"): _constructor(_sub),
+    ("Intracomm", "Create_cart"): _constructor(_create_cart, real_alone=False),
+    ("Intracomm", "Create_graph"): _constructor(_create_graph, real_alone=False),
+    ("Intracomm", "Create_dist_graph_adjacent"): _constructor(_create_adjacent, real_alone=False),
+    ("Intracomm", "Create_dist_graph"): _constructor(_create_distributed, real_alone=False),
+    ("Cartcomm", "Sub"): _constructor(_sub, real_alone=False),
     ("Comm", "Free"): _free,
     ("Comm", "Disconnect"): _free,
     ("Intracomm", "Create_from_group"): of_layer(_create_from_group),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clue.trace.ops import PROC_NULL, Op
 from virtual_layer.substitutes.blocks import BlockForm
 from virtual_layer.substitutes.contributions import Contribution, Reader, ways
-from virtual_layer.substitutes.factories import Factory
+from virtual_layer.substitutes.factories import Factory, of_comm
 from virtual_layer.substitutes.shapes import Grid
 
 if TYPE_CHECKING:
@@ -76,4 +76,4 @@ _READERS: dict[str, Reader] = {
 }
 
 
-CALLS: dict[tuple[str, str], Factory] = ways("Topocomm", _READERS)
+CALLS: dict[tuple[str, str], Factory] = ways("Topocomm", _READERS, of_comm)  # one rank alone may be its own neighbour

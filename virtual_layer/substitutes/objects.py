@@ -359,11 +359,12 @@ def _in_order(things: list[Any] | None, operation: Operation) -> Any:
     return prefixes[-1] if prefixes else None
 
 
-def _of_objects(function: Callable[..., Any], lock: str = "") -> Factory:
+def _of_objects(function: Callable[..., Any], lock: str = "", *, neighbors: bool = False) -> Factory:
     """Make a call's factory of a function of (layer, communicator, its arguments).
 
     Threads of one rank take turns by mpi4py's own lock of this name, if there is one. On a communicator of one rank
-    mpi4py itself pickles and unpickles; this is the program's own work.
+    mpi4py itself pickles and unpickles; this is the program's own work. But it may be its own neighbour, and sends
+    messages to itself then (``neighbors``).
     """
 
     def make(layer: Layer, original: Any) -> Any:
@@ -373,7 +374,7 @@ def _of_objects(function: Callable[..., Any], lock: str = "") -> Factory:
             comm = layer.comms.get(self.handle)
             if comm is None:
                 return original(self, *args, **kwargs)
-            if alone(comm):
+            if alone(comm) and not neighbors:
                 return layer.port.work(partial(original, self, *args, **kwargs))
             with lock_of(self, lock) if lock else nullcontext():
                 return function(layer, comm, *args, **kwargs)
@@ -398,6 +399,6 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "allreduce"): _of_objects(_allreduce),
     ("Intracomm", "scan"): _of_objects(_scan),
     ("Intracomm", "exscan"): _of_objects(_exscan),
-    ("Topocomm", "neighbor_allgather"): _of_objects(_neighbor_allgather, "neighbor_allgather"),
-    ("Topocomm", "neighbor_alltoall"): _of_objects(_neighbor_alltoall, "neighbor_alltoall"),
+    ("Topocomm", "neighbor_allgather"): _of_objects(_neighbor_allgather, "neighbor_allgather", neighbors=True),
+    ("Topocomm", "neighbor_alltoall"): _of_objects(_neighbor_alltoall, "neighbor_alltoall", neighbors=True),
 }

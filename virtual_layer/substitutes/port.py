@@ -277,6 +277,10 @@ class Port:
         self._channel.close()
         self._channel, self._queue = _CUT, []
 
+    def elsewhere(self) -> list[str]:
+        """Return notes on measured computation that no burst contains."""
+        return [] if self.rate is not None else self._last.elsewhere()
+
     def wait_for_start(self) -> Any:
         """Sleep until the kernel lets this rank begin; return its message."""
         _, answer = self._channel.receive()

@@ -95,7 +95,7 @@ def _live(orders: Orders, channel: Channel, layer: Layer) -> NoReturn:
     with port:
         if not status and not layer.finalised:
             layer.leave()
-        port.part(int(LiveOp.END), nbytes=status, payload=layer.sockets.facts())
+        port.part(int(LiveOp.END), nbytes=status, payload=(layer.sockets.facts(), port.elsewhere()))
     os._exit(status)
 
 

@@ -20,6 +20,7 @@ from clue.kernel.model.program import Program, ranks_with_wildcards, waited_entr
 from clue.kernel.model.replay import Replay
 from clue.machine import Machine, Placement
 from clue.trace import COLLECTIVES, Op
+from clue.trace.columns import within
 
 #: Ops that loops may not contain: they look at messages, start ranks, or need more than one row of every member.
 LEFT_OUT = (Op.PROBE, Op.MPROBE, Op.MRECV, Op.SPAWN, Op.NEIGHBOR)
@@ -80,7 +81,7 @@ def _check_covered(looped: LoopedProgram) -> None:
 
 
 def _agree(looped: LoopedProgram) -> bool:
-    """Tell whether the members of each communicator make equally many collective calls in each repeated block.
+    """Tell whether the members of each communicator make equally many collective calls before and in repeated blocks.
 
     The k-th row of each member then belongs to the same call, in each round.
     """
@@ -88,12 +89,16 @@ def _agree(looped: LoopedProgram) -> bool:
     rows = np.flatnonzero(columns.are(*COLLECTIVES))
     spans = looped.bounds[:, :-1].ravel()  # rising: by rank, then by block
     rank, block = np.divmod(np.searchsorted(spans, rows, side="right") - 1, len(looped.times))
+    member = rank * len(groups) + columns.comm[rows]
+    before = np.empty(len(rows), np.int64)
+    before[np.argsort(member, kind="stable")] = within(np.unique(member, return_counts=True)[1])
     mine = looped.times[block] > 1
     keys = np.stack([block, columns.comm[rows], rank])[:, mine]
-    calls, counts = np.unique(keys, axis=1, return_counts=True)
+    calls, at, counts = np.unique(keys, axis=1, return_index=True, return_counts=True)
     _, first, members = np.unique(calls[:2], axis=1, return_index=True, return_counts=True)
     sizes = np.array([len(group) for group in groups])[calls[1, first]]
-    return bool((members == sizes).all() and (counts == np.repeat(counts[first], members)).all())
+    alike = (np.array_equal(of, np.repeat(of[first], members)) for of in (counts, before[mine][at]))
+    return bool((members == sizes).all()) and all(alike)
 
 
 def _layout(looped: LoopedProgram) -> LoopsLayout:

@@ -327,7 +327,20 @@ def ahead_of_ports(contention: Contention, link: Link) -> float:
     which it occupies the port for longer than it travels. Without a stated bucket, a message waits until the port is
     free.
     """
-    if not link.bucket or not contention.keeps_ports:
+    return _bucket_in_seconds(contention, link) if contention.keeps_ports else 0.0
+
+
+def bucket_lasts(machine: Machine, link: Link) -> float:
+    """Return how long the bucket that a link between nodes states lasts, or takes to fill, in seconds."""
+    contention = machine.contention
+    if contention.topology is None:
+        return ahead_of_ports(contention, link)
+    least = contention.topology.capacities(len(machine.nodes)).min(initial=math.inf)
+    return max(_bucket_in_seconds(contention, link), float(link.bucket / least))
+
+
+def _bucket_in_seconds(contention: Contention, link: Link) -> float:
+    if not link.bucket:
         return 0.0
     occupied = link.occupation if contention.busy is None else contention.busy
     return link.bucket * occupied.slopes[-1]

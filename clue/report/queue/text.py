@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clue.report.shared.table import NONE, add_row, table
+from clue.report.shared.table import NONE, Fitted, add_row, table
 from clue.units import format_figure, format_number, format_share, format_time
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from clue.purchase import Ranking
     from clue.purchase.queue.replications import QueueOutcome
 
 HOUR = 3600.0
 
 
-def queue_table(ranking: Ranking) -> Table | None:
+def queue_table(ranking: Ranking) -> Fitted | None:
     """Show the queue of each option that has a position, if jobs are stated."""
     queues = [(each.option, each.queue) for each in ranking.entries if each.position and each.queue is not None]
     if not queues:
@@ -26,7 +24,7 @@ def queue_table(ranking: Ranking) -> Table | None:
     for option, queue in queues:
         figures = (text for text, _ in figures_of(queue))
         add_row(shown, option, f"{queue.load:.3g}", *figures, format_figure(queue.most * HOUR))
-    return shown
+    return Fitted(shown)
 
 
 def figures_of(queue: QueueOutcome) -> list[tuple[str, float | None]]:

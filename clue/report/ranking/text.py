@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clue.caveats import Count
 from clue.report.answers.text import answers_text
 from clue.report.queue.text import how_queued, queue_table
-from clue.report.shared.table import NONE, add_row, bullets, heading, stack, table, words
+from clue.report.shared.table import NONE, Fitted, add_row, bullets, heading, stack, table, words
 from clue.report.shared.warnings import warnings_text
 from clue.units import YEAR, format_amount, format_figure, format_measure, format_number, format_share, format_time
 
@@ -27,7 +27,7 @@ def ranking_text(ranking: Ranking) -> RenderableType:
     placed, others = ranking_table(ranking), not_ranked(ranking)
     return stack(
         heading(ranking_title(ranking)),
-        words("No option can be ranked.") if placed is None else placed,
+        words("No option can be ranked.") if placed is None else _in_room(placed),
         costs_table(ranking),
         queue_table(ranking),
         words(queued) if (queued := how_queued(ranking)) else None,
@@ -41,6 +41,12 @@ def ranking_text(ranking: Ranking) -> RenderableType:
         _not_placed(others) if others else None,
         warnings_text(ranking.warnings),
     )
+
+
+def _in_room(placed: Table) -> Fitted:
+    """Show the ranking with number and option beside each part, and the columns of the workloads in one part."""
+    heads = [str(column.header) for column in placed.columns]
+    return Fitted(placed, names=2, together=len(heads) - heads.index("workload"))
 
 
 def _interruption(ranking: Ranking) -> RenderableType:
@@ -173,7 +179,7 @@ def _points(points: float | None) -> str:
 ITEMS = ("purchase", "energy", "cloud", "storage", "egress", "licences", "staff", "hosting", "support", "residual")
 
 
-def costs_table(ranking: Ranking) -> Table | None:
+def costs_table(ranking: Ranking) -> Fitted | None:
     """Show the costs of options over the service life, item by item, if they are stated."""
     known = [(each.option, each.cost) for each in _placed(ranking) if each.cost is not None]
     if not known:
@@ -191,7 +197,7 @@ def costs_table(ranking: Ranking) -> Table | None:
             (format_share(sheet.busy, 1), _thousands(sheet.energy, 3.6e6), _thousands(sheet.carbon)) if energy else ()
         )
         add_row(shown, option, *amounts, *used)
-    return shown
+    return Fitted(shown)
 
 
 def costs_title(ranking: Ranking) -> str:
@@ -206,7 +212,7 @@ def _thousands(figure: float | None, unit: float = 1.0) -> str:
     return NONE if figure is None else format_figure(figure / unit / 1000)
 
 
-def parts_table(ranking: Ranking) -> Table | None:
+def parts_table(ranking: Ranking) -> Fitted | None:
     """Show the figures of which the weighted sums of options consist."""
     if not ranking.weighted:
         return None
@@ -218,7 +224,7 @@ def parts_table(ranking: Ranking) -> Table | None:
     for entry in _placed(ranking):
         figures = (format_score(entry.parts.get(by), unit) for by, (_, unit) in ranking.weighted.items())
         add_row(shown, entry.option, *figures)
-    return shown
+    return Fitted(shown)
 
 
 def pareto_front(ranking: Ranking) -> str:
@@ -235,7 +241,7 @@ def _on_front(ranking: Ranking) -> list[Entry]:
     return [entries[name] for name in ranking.pareto or () if name in entries]
 
 
-def front_table(ranking: Ranking) -> Table | None:
+def front_table(ranking: Ranking) -> Fitted | None:
     """Show the figures of the Pareto front; ``None`` if none was requested, or a few words suffice."""
     entries = _on_front(ranking)
     if len(entries) < 2:
@@ -249,7 +255,7 @@ def front_table(ranking: Ranking) -> Table | None:
     for entry in entries:
         figures = [format_figure(figure, 6) for figure in entry.figures.values()]
         add_row(shown, str(entry.position or NONE), entry.option, str(entry.price or NONE), *figures)
-    return shown
+    return Fitted(shown, names=2)
 
 
 def not_ranked(ranking: Ranking) -> list[str]:

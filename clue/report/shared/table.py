@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clue.report.shared.printable import printable
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
-    from rich.text import Text
+    from rich.text import Text, TextType
 
 #: Placeholder of a missing figure.
 NONE = "–"
+#: Room for text that can be wrapped, before a table is shown in parts.
+_WRAPPED = 20
 
 
 def table(*columns: str, title: str = "", numbers: Sequence[str] = ()) -> Table:
     """Return an empty table; the columns named in ``numbers`` are aligned right and never wrapped."""
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - loaded when needed
-    from rich.table import Table  # noqa: PLC0415
-
-    new = Table(
-        box=SIMPLE_HEAD,
-        title=heading(title) if title else None,
-        title_justify="left",
-        header_style="bold",
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    new = _empty(heading(title) if title else None)
     for column in columns:
         number = column in numbers
         new.add_column(
@@ -39,6 +31,75 @@ def table(*columns: str, title: str = "", numbers: Sequence[str] = ()) -> Table:
             overflow="ellipsis" if number else "fold",
         )
     return new
+
+
+def _empty(title: TextType | None) -> Table:
+    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - loaded when needed
+    from rich.table import Table  # noqa: PLC0415
+
+    return Table(
+        box=SIMPLE_HEAD,
+        title=title,
+        title_justify="left",
+        header_style="bold",
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A table that is shown in parts, each with the names of its rows, where there is no room for all its columns.
+
+    Attributes:
+        whole: The table.
+        names: Number of first columns that name the rows.
+        together: Number of last columns that stay in one part.
+    """
+
+    whole: Table
+    names: int = 1
+    together: int = 1
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Yield the table, or its parts with an empty line between them."""
+        parts = self._parts(console, options.max_width)
+        if len(parts) == 1:
+            yield self.whole
+            return
+        for k, part in enumerate(parts):
+            if k:
+                yield ""
+            yield self._part([*range(self.names), *part], None if k else self.whole.title)
+
+    def _parts(self, console: Console, most: int) -> list[list[int]]:
+        """Return the columns of each part, without those of the names."""
+        widths = [
+            min(
+                max(console.measure(cell).maximum for cell in (each.header, *each.cells)),
+                most if each.no_wrap else _WRAPPED,
+            )
+            + len("  ")
+            for each in self.whole.columns
+        ]
+        last = len(widths) - self.together
+        room = most + len("  ") - sum(widths[: self.names])
+        parts: list[list[int]] = []
+        for unit in (*([i] for i in range(self.names, last)), [*range(last, len(widths))]):
+            if not parts or sum(widths[i] for i in (*parts[-1], *unit)) > room:
+                parts.append([])
+            parts[-1] += unit
+        return parts
+
+    def _part(self, places: Sequence[int], title: TextType | None) -> Table:
+        part = _empty(title)
+        columns = [self.whole.columns[i] for i in places]
+        for each in columns:
+            part.add_column(each.header, justify=each.justify, no_wrap=each.no_wrap, overflow=each.overflow)
+        for row, cells in zip(self.whole.rows, zip(*(each.cells for each in columns), strict=True), strict=True):
+            part.add_row(*cells, style=row.style, end_section=row.end_section)
+        return part
 
 
 def add_row(to: Table, *cells: object, style: str = "", end_section: bool = False) -> None:

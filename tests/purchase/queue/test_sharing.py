@@ -81,7 +81,7 @@ def test_two_programs_share_a_link_to_a_switch() -> None:
     assert takes(told) == [{0: pytest.approx(8.0)}, {0: pytest.approx(6.0)}]
     assert takes(ranked(OUT, BACK, sharing=Sharing.NONE)) == [{0: pytest.approx(4.0)}, {0: pytest.approx(6.0)}]
     assert any(
-        "queue: jobs take 100% longer than alone beside one typical mix of others: no node idle, all begin at once"
+        "queue: jobs take up to 100% longer than alone beside one typical mix of others: no node idle, all begin at"
         in each for each in told.warnings
     )  # fmt: skip
 
@@ -108,8 +108,9 @@ def test_with_nothing_shared_jobs_take_what_they_take_alone(network: Network) ->
     """Without contention, or at one switch that never blocks, run times equal those alone to the last bit."""
     on = Option("eight", Machine("eight", (NodeType("host"),) * 8, network))
     odd = workload("out", 1, 345, 0, 3), workload("back", 2, 77, 2, 0)
-    beside = takes(ranked(*odd, on=on))
-    assert beside == takes(ranked(*odd, on=on, sharing=Sharing.NONE))
+    told = ranked(*odd, on=on)
+    assert takes(told) == takes(ranked(*odd, on=on, sharing=Sharing.NONE))
+    assert any("jobs take at most 1% longer than alone beside one typical mix" in each for each in told.warnings)
 
 
 def test_jobs_of_no_class_hold_nodes_and_send_nothing() -> None:

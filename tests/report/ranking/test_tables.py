@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from clue.purchase import Criterion
+from clue.purchase.costs import Sheet
+from clue.purchase.outcome import OptionCost
 from clue.report.ranking.tables import ranking_csv, ranking_latex, ranking_markdown
 from clue.report.shared.latex import escaped as escaped_for_latex
 from clue.report.shared.markdown import escaped as escaped_for_markdown
@@ -73,6 +75,21 @@ def test_csv_keeps_figures_of_the_front_apart() -> None:
     assert (row["criterion throughput (runs/h)"], row["throughput (1/s)"]) == ("1350.0", "0.75")
     assert (row["criterion total cost (ATS)"], row["on the Pareto front"]) == ("295000.0", "True")
     assert "throughput" not in row and "total_cost" not in row
+
+
+def test_csv_has_costs_over_the_life() -> None:
+    """Items have a column each; 7.2 GJ are 2,000 kWh. An option without an item, or without costs, has no figure."""
+    powered = OptionCost(Sheet({"purchase": 900.0, "energy": 100.0}, 0.25, 7.2e9, None), "ATS", {}, {}, 2, 4.0, 9.0, ())
+    entries = tuple(replace(each, cost=powered if each.option == "Fine" else None) for each in ranking().entries)
+    rows = read(ranking_csv(replace(ranking(), entries=entries)))
+    names = [name for name in rows[0] if name.startswith("cost ")]
+    assert [(row["option"], *map(row.get, names)) for row in rows[1:3]] == [
+        ("Cheap", "", "", "", "", "", ""), ("Fine", "1000.0", "900.0", "100.0", "0.25", "2000.0", ""),
+    ]  # fmt: skip
+    assert names == [
+        *("cost total (ATS)", "cost purchase (ATS)", "cost energy (ATS)"),
+        *("cost busy (share of the service life)", "cost energy (kWh)", "cost carbon (kg)"),
+    ]
 
 
 def test_latex_has_the_table_of_the_terminal() -> None:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from clue.purchase import Criterion
 from clue.purchase.costs import Sheet
 from clue.purchase.outcome import OptionCost
-from clue.report.ranking.text import costs_title, ranking_text
+from clue.report.ranking.text import ITEMS, costs_title, ranking_text
+from clue.uncertainty import Sampling, Spread
 from clue.units import YEAR
 from tests.report.cases import (
     by_makespan,
@@ -106,3 +107,40 @@ def test_a_single_option_is_told_in_the_singular() -> None:
     text = rendered(ranking_text(replace(one, interrupted=True, certain=1, left_out=2)), 200)
     assert "Interrupted: 1 option is simulated, 1 is not; position 1 is certain.\n" in text
     assert "- 2 generated options cost more than the budget and are left out.\n" in text
+
+
+def test_a_narrow_terminal_shows_names_and_whole_figures() -> None:
+    """A ranking with intervals does not fit into 70 columns: it is shown in two parts, each with the names."""
+    spread = Spread(7.5, 8.0, 9.0)
+    entries = tuple(
+        replace(each, spread=spread, best=0.5, workloads=tuple(replace(w, spread=spread) for w in each.workloads))
+        for each in ranking().entries
+    )
+    lines = rendered(ranking_text(replace(ranking(), entries=entries, sampling=Sampling(100))), 70).splitlines()
+    text = "\n".join(lines)
+    assert "…" not in text
+    heads = [line.split() for line in lines if line.startswith("#")]
+    assert heads == [
+        ["#", "option", "price", "score", "best"],
+        ["#", "option", "workload", "instances", "×", "ranks", "makespan", "points"],
+    ]
+    assert [line.split()[1] for line in lines if re.match(r"[12] ", line)] == ["Cheap", "Fine", "Cheap", "Fine"]
+
+
+def test_many_items_of_costs_leave_room_for_the_names() -> None:
+    """Ten items and three figures of use are in two tables: a name is not broken into letters."""
+    items = dict.fromkeys(ITEMS, 100_000.0)
+    powered = OptionCost(Sheet(items, 0.125, 3.6e12, 350_000.0), "ATS", {}, {}, 2, 40.0, 9e3, ())
+    entries = tuple(replace(each, cost=powered if each.position else None) for each in ranking().entries)
+    shown = rendered(ranking_text(replace(ranking(), entries=entries, life=5 * YEAR)), 120)
+    costs = shown[shown.index("Costs over") : shown.index("Not ranked")]
+    assert "…" not in costs
+    lines = [line.split() for line in costs.splitlines()[1:] if line and line[0] != "─"]
+    assert [line for line in lines if line[0] == "option"] == [
+        ["option", "total", *ITEMS, "busy"],
+        ["option", "MWh", "t", "CO2"],
+    ]
+    assert [line for line in lines if line[0] == "Fine"] == [
+        ["Fine", "1,000,000", *["100,000"] * 10, "12.5%"],
+        ["Fine", "1,000", "350"],
+    ]
