@@ -140,7 +140,8 @@ def test_a_search_without_time_finds_nothing() -> None:
 TIMES = {"one_way": [1e-5, 9e-6, 1.1e-5, 9], "blocked": [2e-6, 2e-6, 2e-6, 9]}
 FOUND = {
     "rows": [{"size": size, **TIMES} for size in (0, 128, 4096)],
-    "receive": [1e-6, 1e-6, 1e-6, 9], "late_receive": [3e-6, 3e-6, 3e-6, 9], "eager": 128, "waits": 129, "taken": None, "refused": None, "in_calls": True,
+    "receive": [1e-6, 1e-6, 1e-6, 9], "late_receive": [3e-6, 3e-6, 3e-6, 9], "eager": 128, "waits": 129,
+    "taken": None, "refused": None, "in_calls": True,
     "hosts": ["a", "b"], "mpi": "MPI", "left_out": [8192, 16384],
 }  # fmt: skip
 
