@@ -3,12 +3,12 @@
 Everything here follows from the definition of a message in the simulator. A ping-pong's half round trip takes
 
 - s(m) + t(m) + o for an eager message,
-- s(0) + t(0) + s(m) + t(m) + o for a rendezvous message, whose data wait for an empty answer; if the library progresses
-  messages within calls only, 2 (s(0) + t(0)) + s(m) + t(m) + o, as the answer waits for the envelope,
+- s(0) + t(0) + e + s(m) + t(m) + o for a rendezvous message, whose data wait for an empty answer; if the library
+  progresses messages within calls only, s(0) + t(0) more, as the answer waits for the envelope,
 
-so that a simulation of the ping-pong on the fitted link reproduces the measured times; o is the receive overhead, or r
-if it was not measured. A stream takes at least r per message, so r is at most that. If the source cannot separate the
-parts, an assumption does, and every assumption is reported.
+so that a simulation of the ping-pong on the fitted link reproduces the measured times; o is the receive overhead r + e,
+or r if it was not measured. A stream takes at least r per message, so r is at most that. If the source cannot separate
+the parts, an assumption does, and every assumption is reported.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ _JUMP, _JUMP_NOISE = 0.4, 6.0
 _EMPTY_SHARE = 0.2
 #: Largest share of an empty message's time that its receive may take: a message leaves before it is received.
 _MOST_OF_RECEIVE = 0.95
+#: Relative difference below which two times may be equal.
+_SAME = 0.05
 #: Smallest share of a window's time per message that remains when the answer's part is subtracted.
 _LEAST_SHARE = 0.25
 #: A time is an outlier if it differs from both neighbours by at least this factor, up or down.
@@ -103,7 +105,8 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None, *, with
     receive, about_receive = _receive_delay(measurement, rows)
     whole = _receive_overhead(measurement, rows, receive)
     # With progress within calls only, the answer waits for the envelope of the message.
-    parts = _Parts.of(rows, receive if whole is None else whole, limit, trips=2 if measurement.in_calls else 1)
+    completion = 0.0 if whole is None else whole - receive
+    parts = _Parts.of(rows, receive, completion, limit, trips=2 if measurement.in_calls else 1)
     send, about_send = _send_delay(_as_kept(measurement, limit), parts)
     overhead = _overhead(measurement.rows, parts)
     link = Link(
@@ -141,15 +144,15 @@ class _Parts:
     limit: float | None
 
     @classmethod
-    def of(cls, rows: Sequence[SizeRow], receive: float, limit: float | None, trips: int) -> _Parts:
+    def of(cls, rows: Sequence[SizeRow], receive: float, completion: float, limit: float | None, trips: int) -> _Parts:
         sizes = np.array([row.size for row in rows], np.float64)
         estimates = [row.one_way for row in rows if row.one_way is not None]
         one_way = np.array([estimate.value for estimate in estimates])
         rendezvous = np.zeros(len(rows), bool) if limit is None else sizes > limit
         # Messages below the smallest size are taken to be as fast. If it is a rendezvous, that is a part of its time.
-        empty = (one_way[0] - receive) / (1 + trips * rendezvous[0])
-        answer = np.where(rendezvous, trips * empty, 0.0)
-        total = np.maximum(one_way - receive - answer, 0.01 * one_way)
+        empty = (one_way[0] - receive - (1 + rendezvous[0]) * completion) / (1 + trips * rendezvous[0])
+        answer = np.where(rendezvous, trips * max(empty, 0.0) + completion, 0.0)
+        total = np.maximum(one_way - receive - completion - answer, 0.01 * one_way)
         return cls(sizes, one_way, answer, total, _uncertainty(sizes, estimates), limit)
 
 
@@ -255,11 +258,17 @@ def _receive_delay(measurement: Measurement, rows: Sequence[SizeRow]) -> tuple[f
 
 
 def _receive_overhead(measurement: Measurement, rows: Sequence[SizeRow], receive: float) -> float | None:
-    """Return the processor time of a receive; ``None`` if unknown, or if it is no more than that of its call."""
-    first = rows[0].one_way
-    if measurement.late_receive is None or first is None:
+    """Return the processor time of a receive; ``None`` if unknown, or if it is no more than that of its call.
+
+    Two ranks that send to each other at once, then receive, take max(c, s + t) + o: if that is more than the half round
+    trip s + t + o, calls are longer than the travel of messages, and o is what the send's call leaves of it.
+    """
+    first, both = rows[0], measurement.exchange
+    if both is None or first.one_way is None or first.blocked is None:
         return None
-    found = min(measurement.late_receive.value, _MOST_OF_RECEIVE * first.value)
+    if both.value <= (1 + _SAME) * first.one_way.value:
+        return None
+    found = min(both.value - first.blocked.value, _MOST_OF_RECEIVE * first.one_way.value)
     return found if found > receive else None
 
 

@@ -168,7 +168,7 @@ class Measurement:
         notes: What a reader of the figures should know.
         shared: Rows of several simultaneous pairs, or of both directions at once, by size.
         confidence: Confidence of the intervals of its times.
-        late_receive: Time of a receive whose message has arrived while its rank made no MPI calls.
+        exchange: Time in which both ranks send a small message to each other at once, then receive.
     """
 
     rows: tuple[SizeRow, ...]
@@ -183,7 +183,7 @@ class Measurement:
     notes: tuple[str, ...] = ()
     shared: tuple[SizeRow, ...] = ()
     confidence: float = 0.95
-    late_receive: Estimate | None = None
+    exchange: Estimate | None = None
 
     def __post_init__(self) -> None:
         sizes = [row.size for row in self.rows]
@@ -246,7 +246,7 @@ def merged(measurements: Sequence[Measurement]) -> Measurement:
         first,
         rows=rows,
         receive=next((each.receive for each in measurements if each.receive), None),
-        late_receive=next((each.late_receive for each in measurements if each.late_receive), None),
+        exchange=next((each.exchange for each in measurements if each.exchange), None),
         eager=next((each.eager for each in measurements if each.eager), None),
         acknowledged_from=next((each.acknowledged_from for each in measurements if each.acknowledged_from), None),
         in_calls=next((each.in_calls for each in measurements if each.in_calls is not None), None),

@@ -184,7 +184,7 @@ def _measurement(result: dict[str, Any], precision: float) -> Measurement:
     return Measurement(
         rows,
         receive=None if result["receive"] is None else Estimate(*result["receive"]),
-        late_receive=None if result["late_receive"] is None else Estimate(*result["late_receive"]),
+        exchange=None if result["exchange"] is None else Estimate(*result["exchange"]),
         eager=_eager(result),
         acknowledged_from=result["waits"] if result["taken"] is not None else None,
         in_calls=result["in_calls"],

@@ -287,7 +287,7 @@ class BackgroundOracle:
         if message.is_acknowledged:
             yield from self.progress(message.dest)
             yield Turn(self.clock.now, message.action)
-            yield self.clock.now + self.travel()
+            yield self.clock.now + self.travel() + self.completion()
             message.free.come()
 
     def handshake(self, message: Message) -> Life[None]:
@@ -297,7 +297,7 @@ class BackgroundOracle:
         yield message.posted
         yield from self.progress(message.dest)
         yield Turn(self.clock.now, message.action)
-        yield self.clock.now + self.travel()
+        yield self.clock.now + self.travel() + self.completion()
         yield from self.progress(message.source)
 
     def let_go(self, message: Message, time: float) -> None:

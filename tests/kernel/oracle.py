@@ -137,7 +137,7 @@ class Message:
 
     Attributes:
         further: The time that switches add to its transmission delay.
-        answer: Travel time of an empty message back to the sender.
+        answer: Travel time of an empty message back to the sender, and what its processor needs to take it.
         s: Its send delay; under contention by factors, it is known when the data start.
         t: Its transmission delay, likewise, without the time that switches add.
         started: When its data start.
@@ -684,7 +684,8 @@ class Oracle:
         small = link.eager_limit is None or step.nbytes <= link.eager_limit
         eager = buffered or (small and step.mode != "synchronous")
         asks = link.acknowledged_from is not None and step.nbytes >= link.acknowledged_from
-        answer = travel(self.link(step.peer, me)) + self.further(step.peer, me)
+        back = self.link(step.peer, me)
+        answer = travel(back) + completion(back) + self.further(step.peer, me)
         message = Message(
             me, step.peer, step.nbytes, link, self.further(me, step.peer), answer, eager,
             eager and asks and not buffered, next(self.actors[me]), Moment(),

@@ -143,13 +143,13 @@ def test_blocking_sends_follow_each_other_after_their_calls(
 @ENGINES
 @pytest.mark.parametrize(
     ("flags", "limit", "sender"),
-    [(0, None, 20.0), (Flag.BUFFERED, 0, 20.0), (0, 0, 5.0), (Flag.SYNCHRONOUS, None, 5.0)],
+    [(0, None, 20.0), (Flag.BUFFERED, 0, 20.0), (0, 0, 7.0), (Flag.SYNCHRONOUS, None, 7.0)],
     ids=["eager", "buffered", "rendezvous", "synchronous"],
 )
 def test_a_blocking_send_that_waits_for_its_receive_has_no_call_of_its_own(
     engine: str, flags: int, limit: int | None, sender: float
 ) -> None:
-    """With c = 20 s, a blocking eager send ends at 20 s, a rendezvous 1 s after the receiver's answer (4 s)."""
+    """With c = 20 s, a blocking eager send ends at 20 s, a rendezvous 1 s after the receiver's answer (4 + 2 s)."""
     trace = TraceBuilder(2)
     trace[0].send(1, 8, flags=flags)
     trace[1].recv(0)

@@ -98,7 +98,7 @@ def as_measurement(plain: dict[str, Any]) -> Measurement:
     return Measurement(
         rows,
         receive=Estimate(**plain["receive"]) if plain["receive"] else None,
-        late_receive=Estimate(**plain["late_receive"]) if plain.get("late_receive") else None,
+        exchange=Estimate(**plain["exchange"]) if plain.get("exchange") else None,
         eager=EagerLimit(**plain["eager"]),
         acknowledged_from=plain.get("acknowledged_from"),
         in_calls=plain.get("in_calls"),

@@ -9,8 +9,7 @@ call      the call of a nonblocking send, followed by a wait; the other rank is 
 gap       a window of nonblocking sends, begun when their receives are posted, and its empty answer, per message
 receive   by rank 1: a receive whose message the library has taken, because a later one of the same sender has been
           received; not measured if even an empty message waits for its receive
-late      by rank 1: a receive whose message arrived while the rank computed, so that the library has not taken it yet;
-          likewise
+exchange  a send and a receive, which the other rank makes at the same time; not measured in the same case
 eager     whether the sender of a message whose receive is posted late waits for it: by doubling sizes, then by
           bisection
 taken     whether such a sender still waits if the receiver's rank meanwhile makes other MPI calls; if not, it waited
@@ -48,9 +47,7 @@ _FOR_ROUND_TRIPS, _FOR_STREAMS, _FOR_EAGER = 0.55, 0.3, 0.1
 _LATE, _LATE_TIMES, _LATE_TRIALS = 0.02, 4.0, 5
 #: Size below which a message takes about as long as an empty one on any link, bytes.
 _LATENCY_ONLY = 1024
-#: Computation before a late receive, as a multiple of the usual time of its message.
-_UNTIL_ARRIVED = 4.0
-_PING, _STREAM, _RECEIVE, _LATE_RECEIVE, _WAIT, _EARLY, _POLL, _CALL, _END = range(9)
+_PING, _STREAM, _RECEIVE, _EXCHANGE, _WAIT, _EARLY, _POLL, _CALL, _END = range(9)
 
 
 @dataclass
@@ -166,25 +163,16 @@ def receives(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[f
     return gathered
 
 
-def late_receives(comm: MPI.Comm, size: int, count: int, usual: float, buffer: bytearray) -> list[float]:
-    """Receive messages that arrive while rank 1 computes; return, on rank 0, the time of each receive, seconds."""
-    message = [memoryview(buffer)[:size], MPI.BYTE]
+def exchanges(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[float]:
+    """Let both ranks send at once, then receive; return the times of both on this rank, seconds."""
+    outgoing, incoming = [memoryview(buffer)[:size], MPI.BYTE], [bytearray(size), MPI.BYTE]
     times = []
-    usual = comm.bcast(usual, root=0)
     for _ in range(count + 1):
-        if comm.rank:
-            end = time.perf_counter() + _UNTIL_ARRIVED * usual
-            while time.perf_counter() < end:
-                pass
-            start = time.perf_counter_ns()
-            comm.Recv(message, 0, 12)
-            times.append((time.perf_counter_ns() - start) * 1e-9)
-            comm.Send(_EMPTY, 0, 12)
-        else:
-            comm.Send(message, 1, 12)
-            comm.Recv(_EMPTY, 1, 12)
-    gathered: list[float] = comm.bcast(times[1:], root=1)
-    return gathered
+        start = time.perf_counter_ns()
+        comm.Send(outgoing, 1 - comm.rank, 12)
+        comm.Recv(incoming, 1 - comm.rank, 12)
+        times.append((time.perf_counter_ns() - start) * 1e-9)
+    return times[1:]
 
 
 def late_receive(comm: MPI.Comm, size: int, late: float, buffer: bytearray, how: int) -> float:
@@ -224,8 +212,8 @@ def serve(comm: MPI.Comm, buffer: bytearray) -> None:
             stream(comm, size, count, buffer)
         elif what == _RECEIVE:
             receives(comm, size, count, buffer)
-        elif what == _LATE_RECEIVE:
-            late_receives(comm, size, count, 0.0, buffer)
+        elif what == _EXCHANGE:
+            exchanges(comm, size, count, buffer)
         elif what == _CALL:
             calls(comm, size, count, buffer)
         else:
@@ -284,11 +272,10 @@ class LinkProbe:
         self._ask(_RECEIVE, size, count)
         return median_of(receives(self._comm, size, count, self._buffer), self._confidence)
 
-    def late_receive(self, size: int, count: int) -> Estimate:
-        """Return the time of a receive of a message that has arrived, but not been taken."""
-        self._ask(_LATE_RECEIVE, size, count)
-        times = late_receives(self._comm, size, count, self.usual(size), self._buffer)
-        return median_of(times, self._confidence)
+    def exchange(self, size: int, count: int) -> Estimate:
+        """Return the time in which both ranks send and receive."""
+        self._ask(_EXCHANGE, size, count)
+        return median_of(exchanges(self._comm, size, count, self._buffer), self._confidence)
 
     def sender_waits(self, size: int, how: int = _WAIT) -> bool:
         """Tell whether a sender waits for its late receive, by the majority of trials.
@@ -436,7 +423,7 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     small = link.arriving(eager)
     often = 500 if small is not None and link.usual(small) < 1e-3 else 50
     receive = None if small is None else link.receive(small, often)
-    late = None if small is None else link.late_receive(small, often)
+    exchange = None if small is None else link.exchange(small, often)
     for size in usable:
         progress.tell(f"calls of nonblocking sends of {size} B")
         link.nonblocking(size, max(_LEAST_SAMPLES, min(int(_TURN / link.usual(size)), 100)))
@@ -446,7 +433,7 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     return {
         "rows": rows(link, confidence),
         "receive": None if receive is None else _plain(receive),
-        "late_receive": None if late is None else _plain(late),
+        "exchange": None if exchange is None else _plain(exchange),
         "eager": eager,
         "waits": waits,
         "taken": taken,

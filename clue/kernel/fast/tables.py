@@ -167,7 +167,7 @@ def _give_links(
                 link.receive_delay,
                 link.completion,
                 later,
-                empty[id(back), within] + later,
+                empty[id(back), within] + back.completion + later,
                 empty[id(link), within] + later,
                 math.inf if link.eager_limit is None else link.eager_limit,
                 math.inf if link.acknowledged_from is None else link.acknowledged_from,

@@ -29,7 +29,7 @@ class MessageCost(NamedTuple):
         transmission: Further time until arrival: what the link states, and the latency between parts of a topology.
         receive: Time of the receiving call.
         eager: Whether the message is sent without waiting for its receive.
-        answer: Travel time of the receiver's answer to a rendezvous: an empty message the other way.
+        answer: Time until the receiver's answer to a rendezvous, an empty message the other way, has been handled.
         envelope: Travel time of an empty message this way: when a probe can see a rendezvous.
         between_nodes: Whether it crosses the network.
         travel: Time from its start to its arrival without the latency between parts of a topology.
@@ -182,7 +182,7 @@ class Costs:
             transmission=transmission + further,
             receive=link.receive_delay,
             eager=link.eager_limit is None or nbytes <= link.eager_limit,
-            answer=(envelope if back is link else empty_message(back)) + further,
+            answer=(envelope if back is link else empty_message(back)) + back.completion + further,
             envelope=envelope + further,
             between_nodes=not same,
             travel=travel,

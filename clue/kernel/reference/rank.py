@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 import simpy
 
@@ -253,10 +253,16 @@ class Rank(Actor):
         return None
 
     def _wait_for_all(self, names: tuple[int, ...]) -> Events:
-        popped = [self.requests.pop(name, None) for name in names]
-        pendings = [pending for pending in popped if pending is not None]
-        yield from self.until_complete(pendings)
+        pendings = [self.requests[name] for name in names if name in self.requests]
+        yield from self.until_complete(self._taken(names))
         self.complete(pendings)
+
+    def _taken(self, names: Iterable[int]) -> Iterator[Pending]:
+        """Take open requests one by one: a rank that is stuck still has those that it has not come to."""
+        for name in names:
+            pending = self.requests.pop(name, None)
+            if pending is not None:
+                yield pending
 
     def poll(self, row: Row) -> None:
         """Pay for one poll: the time of a Test or probe call."""
