@@ -269,7 +269,7 @@ def _receive_overhead(measurement: Measurement, rows: Sequence[SizeRow], receive
     if both.value <= (1 + _SAME) * first.one_way.value:
         return None
     found = min(both.value - first.blocked.value, _MOST_OF_RECEIVE * first.one_way.value)
-    return found if found > receive else None
+    return found if found > (1 + _SAME) * receive else None
 
 
 def _send_delay(rows: Sequence[SizeRow], parts: _Parts) -> tuple[Curve, tuple[str, ...]]:
@@ -323,8 +323,11 @@ def _send_curve(times: Mapping[int, float], estimates: Mapping[int, Estimate], p
     send = np.clip(list(times.values()), 0.0, whole)
     values = np.array([max(estimate.value, 1e-12) for estimate in estimates.values()])
     relative = _uncertainty(sizes, list(estimates.values())) / values
-    # A send delay that is a small part of the total need not be more precise than the total.
-    return _curve(sizes, send, np.maximum(relative * send, LEAST_UNCERTAINTY / 3 * whole), parts.limit)
+    # A send delay that is a small part of a half round trip need not be more precise than that, and one that is cut to
+    # what the receive leaves of it is as uncertain as the half round trip.
+    one_way, uncertainty = (np.interp(sizes, parts.sizes, each) for each in (parts.one_way, parts.uncertainty))
+    floor = np.where(send < whole, LEAST_UNCERTAINTY / 3 * one_way, uncertainty)
+    return _curve(sizes, send, np.maximum(relative * send, floor), parts.limit)
 
 
 def _transmission_delay(parts: _Parts, send: Curve) -> Curve:

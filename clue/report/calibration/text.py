@@ -102,6 +102,9 @@ def _quality(calibration: Calibration) -> Iterator[str]:
                 f"{what}, simulated: off by {format_share(median, 1)} in the median, "
                 f"{format_share(most, 1)} at the 90th percentile, {format_share(worst, 1)} at most"
             )
+    if (both := calibration.residuals.exchange) is not None:
+        times = f"{format_time(both.measured)}, simulated {format_time(both.fitted)}"
+        yield f"two ranks that send a short message at once, then receive: {times} ({format_share(both.error, 1, '+')})"
 
 
 def network_document(between: Calibration | None, within: Calibration | None, path: str) -> dict[str, object]:
@@ -116,7 +119,9 @@ def network_document(between: Calibration | None, within: Calibration | None, pa
 
 def _link_document(calibration: Calibration) -> dict[str, object]:
     measurement, fitted = calibration.measurement, calibration.fitted
-    residuals = {"one_way": calibration.residuals.one_way, "gap": calibration.residuals.gap}
+    found = calibration.residuals
+    exchanges = () if found.exchange is None else (found.exchange,)
+    residuals = {"one_way": found.one_way, "gap": found.gap, "exchange": exchanges}
     return {
         "source": measurement.source,
         "hosts": list(measurement.hosts),
