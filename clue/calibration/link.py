@@ -2,13 +2,13 @@
 
 Everything here follows from the definition of a message in the simulator. A ping-pong's half round trip takes
 
-- s(m) + t(m) + r for an eager message,
-- s(0) + t(0) + s(m) + t(m) + r for a rendezvous message, whose data wait for an empty answer; if the library progresses
-  messages within calls only, 2 (s(0) + t(0)) + s(m) + t(m) + r, as the answer waits for the envelope,
+- s(m) + t(m) + o for an eager message,
+- s(0) + t(0) + e + s(m) + t(m) + o for a rendezvous message, whose data wait for an empty answer; if the library
+  progresses messages within calls only, s(0) + t(0) more, as the answer waits for the envelope,
 
-so that a simulation of the ping-pong on the fitted link reproduces the measured times. A stream takes at least r per
-message, so r is at most that. If the source cannot separate the parts, an assumption does, and every assumption is
-reported.
+so that a simulation of the ping-pong on the fitted link reproduces the measured times; o is the receive overhead r + e,
+or r if it was not measured. A stream takes at least r per message, so r is at most that. If the source cannot separate
+the parts, an assumption does, and every assumption is reported.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ LEAST_UNCERTAINTY = 0.015
 _JUMP, _JUMP_NOISE = 0.4, 6.0
 #: Share of an empty message's time for which its sender, and its receiver, are busy with it, if not measured.
 _EMPTY_SHARE = 0.2
+#: Largest share of an empty message's time that its receive may take: a message leaves before it is received.
+_MOST_OF_RECEIVE = 0.95
+#: Relative difference below which two times may be equal.
+_SAME = 0.05
 #: Smallest share of a window's time per message that remains when the answer's part is subtracted.
 _LEAST_SHARE = 0.25
 #: A time is an outlier if it differs from both neighbours by at least this factor, up or down.
@@ -41,8 +45,8 @@ _SMALL = 64
 #: If the largest is below this, bytes, it says little about bandwidth: in networks of 100 MB/s, such a message still
 #: takes as long to start as to transmit.
 _LARGE = 1 << 14
-#: The send delay limits a stream if it is at least this share of the stream's time per message.
-_SENDER_LIMITS = 0.9
+#: The processor of a rank limits a stream if its time per message is at least this share of the stream's.
+_RANK_LIMITS = 0.9
 #: The network limits a stream, rather than its ranks, if it takes at least this many times the least time per message.
 _NETWORK_LIMITS = 2.0
 #: Two directions share a resource if their joint throughput, relative to one direction, is below this; ideally 2.
@@ -99,18 +103,22 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None, *, with
         )
     limit, about_limit = _eager_limit(measurement, rows, eager_limit)
     receive, about_receive = _receive_delay(measurement, rows)
+    whole = _receive_overhead(measurement, rows, receive)
     # With progress within calls only, the answer waits for the envelope of the message.
-    parts = _Parts.of(rows, receive, limit, trips=2 if measurement.in_calls else 1)
+    completion = 0.0 if whole is None else whole - receive
+    parts = _Parts.of(rows, receive, completion, limit, trips=2 if measurement.in_calls else 1)
     send, about_send = _send_delay(_as_kept(measurement, limit), parts)
-    travel = _transmission_delay(parts, send)
-    busy, about_busy = _busy(measurement, parts, send, within=within)
-    overhead = _overhead(measurement.rows, parts, send)
+    overhead = _overhead(measurement.rows, parts)
     link = Link(
-        send, travel, receive, limit, busy=busy, send_overhead=overhead,
-        acknowledged_from=measurement.acknowledged_from, bucket=_bucket(measurement.rows, parts, send, travel, busy),
+        send, _transmission_delay(parts, send), receive, limit, send_overhead=overhead, receive_overhead=whole,
+        acknowledged_from=measurement.acknowledged_from,
     )  # fmt: skip
+    busy, about_busy = _busy(measurement, parts, link, within=within)
+    link = replace(link, busy=busy)
+    link = replace(link, bucket=_bucket(measurement.rows, parts, link))
     about_shared = (*about_busy, *_about_pairs(measurement), *_about_directions(measurement))
-    about_curve = (*_about_ends(parts, (send, travel)), *_about_outliers(parts), *_about_zeros(measurement))
+    ends = _about_ends(parts, (send, link.transmission_delay))
+    about_curve = (*ends, *_about_outliers(parts), *_about_zeros(measurement))
     said = (*about_send, *about_receive, *about_limit, *about_shared, *about_curve)
     return FittedLink(link, said, Progress.CALLS if measurement.in_calls else Progress.ASYNCHRONOUS)
 
@@ -136,15 +144,15 @@ class _Parts:
     limit: float | None
 
     @classmethod
-    def of(cls, rows: Sequence[SizeRow], receive: float, limit: float | None, trips: int) -> _Parts:
+    def of(cls, rows: Sequence[SizeRow], receive: float, completion: float, limit: float | None, trips: int) -> _Parts:
         sizes = np.array([row.size for row in rows], np.float64)
         estimates = [row.one_way for row in rows if row.one_way is not None]
         one_way = np.array([estimate.value for estimate in estimates])
         rendezvous = np.zeros(len(rows), bool) if limit is None else sizes > limit
         # Messages below the smallest size are taken to be as fast. If it is a rendezvous, that is a part of its time.
-        empty = (one_way[0] - receive) / (1 + trips * rendezvous[0])
-        answer = np.where(rendezvous, trips * empty, 0.0)
-        total = np.maximum(one_way - receive - answer, 0.01 * one_way)
+        empty = (one_way[0] - receive - (1 + rendezvous[0]) * completion) / (1 + trips * rendezvous[0])
+        answer = np.where(rendezvous, trips * max(empty, 0.0) + completion, 0.0)
+        total = np.maximum(one_way - receive - completion - answer, 0.01 * one_way)
         return cls(sizes, one_way, answer, total, _uncertainty(sizes, estimates), limit)
 
 
@@ -249,6 +257,21 @@ def _receive_delay(measurement: Measurement, rows: Sequence[SizeRow]) -> tuple[f
     return first.value * _EMPTY_SHARE, ("receive delay: not measured; a fifth of an empty message's time is used",)
 
 
+def _receive_overhead(measurement: Measurement, rows: Sequence[SizeRow], receive: float) -> float | None:
+    """Return the processor time of a receive; ``None`` if unknown, or if it is no more than that of its call.
+
+    Two ranks that send to each other at once, then receive, take max(c, s + t) + o: if that is more than the half round
+    trip s + t + o, calls are longer than the travel of messages, and o is what the send's call leaves of it.
+    """
+    first, both = rows[0], measurement.exchange
+    if both is None or first.one_way is None or first.blocked is None:
+        return None
+    if both.value <= (1 + _SAME) * first.one_way.value:
+        return None
+    found = min(both.value - first.blocked.value, _MOST_OF_RECEIVE * first.one_way.value)
+    return found if found > (1 + _SAME) * receive else None
+
+
 def _send_delay(rows: Sequence[SizeRow], parts: _Parts) -> tuple[Curve, tuple[str, ...]]:
     """Return the send delay, from the best available data."""
     within = [row for row in rows if row.size <= parts.sizes[-1]]
@@ -279,13 +302,17 @@ def _as_kept(measurement: Measurement, limit: float | None) -> list[SizeRow]:
     ]
 
 
-def _overhead(rows: Sequence[SizeRow], parts: _Parts, send: Curve) -> Curve | None:
-    """Return the time of a nonblocking send's call, at most the send delay; ``None`` if unknown."""
+def _overhead(rows: Sequence[SizeRow], parts: _Parts) -> Curve | None:
+    """Return the processor time of a send's call; ``None`` if unknown.
+
+    In a window of nonblocking sends calls are shorter, as their code and data are in the caches. Sends between other
+    work, and blocking ones in a row, take as long as this.
+    """
     calls = {row.size: row.call for row in rows if row.call is not None and row.size <= parts.sizes[-1]}
     if not calls:
         return None
     sizes = np.array(list(calls), np.float64)
-    times = np.array([min(each.value, send(size)) for size, each in calls.items()])
+    times = np.array([each.value for each in calls.values()])
     return _curve(sizes, times, np.maximum(_uncertainty(sizes, list(calls.values())), LEAST_UNCERTAINTY * times), None)
 
 
@@ -296,8 +323,11 @@ def _send_curve(times: Mapping[int, float], estimates: Mapping[int, Estimate], p
     send = np.clip(list(times.values()), 0.0, whole)
     values = np.array([max(estimate.value, 1e-12) for estimate in estimates.values()])
     relative = _uncertainty(sizes, list(estimates.values())) / values
-    # A send delay that is a small part of the total need not be more precise than the total.
-    return _curve(sizes, send, np.maximum(relative * send, LEAST_UNCERTAINTY / 3 * whole), parts.limit)
+    # A send delay that is a small part of a half round trip need not be more precise than that, and one that is cut to
+    # what the receive leaves of it is as uncertain as the half round trip.
+    one_way, uncertainty = (np.interp(sizes, parts.sizes, each) for each in (parts.one_way, parts.uncertainty))
+    floor = np.where(send < whole, LEAST_UNCERTAINTY / 3 * one_way, uncertainty)
+    return _curve(sizes, send, np.maximum(relative * send, floor), parts.limit)
 
 
 def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
@@ -305,12 +335,16 @@ def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
     return _curve(parts.sizes, left, parts.uncertainty, parts.limit)
 
 
-def _busy(
-    measurement: Measurement, parts: _Parts, send: Curve, *, within: bool
-) -> tuple[Curve | None, tuple[str, ...]]:
+def _limits(link: Link, size: float, gap: float) -> bool:
+    """Tell whether the processors of a pair, rather than the network, limit its stream."""
+    call = 0.0 if link.send_overhead is None else link.send_overhead(size)
+    return max(link.send_delay(size), call) > _RANK_LIMITS * gap
+
+
+def _busy(measurement: Measurement, parts: _Parts, link: Link, *, within: bool) -> tuple[Curve | None, tuple[str, ...]]:
     """Return the time for which a message occupies a port, from streams of several pairs if possible, else of one pair.
 
-    If the sender limits the stream of a single pair, the stream shows only that the port is not slower. Then the excess
+    If its ranks limit the stream of a single pair, the stream shows only that the port is not slower. Then the excess
     over the gap of the smallest messages is used, because several ranks of a node may send faster.
     Messages within a node share no ports.
     """
@@ -323,9 +357,8 @@ def _busy(
         sizes = np.array(list(known), np.float64)
         gaps = np.array([gap.value for gap in known.values()])
         uncertainty = _uncertainty(sizes, list(known.values()))
-        sender_limits = np.array([size not in together and send(size) > _SENDER_LIMITS * known[size].value
-                                  for size in known])  # fmt: skip
-        busy = _curve(sizes, np.where(sender_limits, gaps - gaps.min(), gaps), uncertainty, None)
+        ranks_limit = np.array([size not in together and _limits(link, size, gap.value) for size, gap in known.items()])
+        busy = _curve(sizes, np.where(ranks_limit, gaps - gaps.min(), gaps), uncertainty, None)
         return busy, _about_rates(alone, together)
     rows = measurement.rows
     if any(row.blocked is not None for row in rows):
@@ -337,7 +370,7 @@ def _busy(
     )
 
 
-def _bucket(rows: Sequence[SizeRow], parts: _Parts, send: Curve, travel: Curve, busy: Curve | None) -> float:
+def _bucket(rows: Sequence[SizeRow], parts: _Parts, link: Link) -> float:
     """Return the depth of the network's token bucket, bytes; 0 if it shows none.
 
     A single message may take less time than it occupies the network. Then the bucket has let through the bytes that the
@@ -348,6 +381,7 @@ def _bucket(rows: Sequence[SizeRow], parts: _Parts, send: Curve, travel: Curve, 
     stream, its windows are larger than the bucket: single messages that pass faster have another reason, such as caches
     that hold one message but not a window.
     """
+    busy = link.busy
     if busy is None:
         return 0.0
     gaps = [(row, row.gap.value) for row in rows if row.gap is not None and row.window]
@@ -356,12 +390,14 @@ def _bucket(rows: Sequence[SizeRow], parts: _Parts, send: Curve, travel: Curve, 
         (
             row.size * row.window * row.pairs
             for row, gap in gaps
-            if gap >= _NETWORK_LIMITS * smallest and send(row.size) <= _SENDER_LIMITS * gap
+            if gap >= _NETWORK_LIMITS * smallest and not _limits(link, row.size, gap)
         ),
         default=math.inf,
     )
     shown = [
-        (size, size * (1 - (send(size) + travel(size)) / busy(size))) for size in parts.sizes.tolist() if busy(size)
+        (size, size * (1 - (link.send_delay(size) + link.transmission_delay(size)) / busy(size)))
+        for size in parts.sizes.tolist()
+        if busy(size)
     ]
     deepest = max((at_once for size, at_once in shown if _AT_ONCE * size <= at_once < least), default=0.0)
     return float(round(deepest)) if deepest >= _LEAST_BUCKET else 0.0
@@ -383,7 +419,7 @@ def _about_rates(alone: Mapping[int, Estimate], together: Mapping[int, tuple[int
     unlimited = [
         (size, pairs)
         for size, (pairs, gap) in together.items()
-        if size in alone and alone[size].value > _SENDER_LIMITS * pairs * gap.value
+        if size in alone and alone[size].value > _RANK_LIMITS * pairs * gap.value
     ]
     if not unlimited:
         return ()

@@ -248,6 +248,8 @@ def link_lines(link: Link) -> list[str]:
     if link.send_overhead is not None:
         lines += curve_lines("send_overhead", link.send_overhead)
     lines.append(f"receive_delay: {time_text(link.receive_delay)}")
+    if link.receive_overhead is not None:
+        lines.append(f"receive_overhead: {time_text(link.receive_overhead)}")
     if link.eager_limit is not None:
         lines.append(f"eager_limit: {size_text(link.eager_limit)}")
     if link.acknowledged_from is not None:

@@ -155,7 +155,7 @@ class Measurement:
 
     Attributes:
         rows: Rows of one pair in one direction, by strictly rising size.
-        receive: Time of a receive whose message has already arrived.
+        receive: Time of a receive whose message the library has already taken.
         eager: The measured bounds of the eager limit; ``None`` if unknown.
         acknowledged_from: Smallest eager message whose sender waited until the receiver's library had it; ``None`` if
             none did, or if not measured.
@@ -168,6 +168,7 @@ class Measurement:
         notes: What a reader of the figures should know.
         shared: Rows of several simultaneous pairs, or of both directions at once, by size.
         confidence: Confidence of the intervals of its times.
+        exchange: Time in which both ranks send a small message to each other at once, then receive.
     """
 
     rows: tuple[SizeRow, ...]
@@ -182,6 +183,7 @@ class Measurement:
     notes: tuple[str, ...] = ()
     shared: tuple[SizeRow, ...] = ()
     confidence: float = 0.95
+    exchange: Estimate | None = None
 
     def __post_init__(self) -> None:
         sizes = [row.size for row in self.rows]
@@ -244,6 +246,7 @@ def merged(measurements: Sequence[Measurement]) -> Measurement:
         first,
         rows=rows,
         receive=next((each.receive for each in measurements if each.receive), None),
+        exchange=next((each.exchange for each in measurements if each.exchange), None),
         eager=next((each.eager for each in measurements if each.eager), None),
         acknowledged_from=next((each.acknowledged_from for each in measurements if each.acknowledged_from), None),
         in_calls=next((each.in_calls for each in measurements if each.in_calls is not None), None),

@@ -184,6 +184,7 @@ def _measurement(result: dict[str, Any], precision: float) -> Measurement:
     return Measurement(
         rows,
         receive=None if result["receive"] is None else Estimate(*result["receive"]),
+        exchange=None if result["exchange"] is None else Estimate(*result["exchange"]),
         eager=_eager(result),
         acknowledged_from=result["waits"] if result["taken"] is not None else None,
         in_calls=result["in_calls"],

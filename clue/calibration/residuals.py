@@ -45,19 +45,23 @@ class Residuals:
     Attributes:
         one_way: Residuals of half round trips.
         gap: Residuals of times per message of a stream.
+        exchange: That of two ranks that send at once, then receive; ``None`` if not measured.
     """
 
     one_way: tuple[Residual, ...]
     gap: tuple[Residual, ...]
+    exchange: Residual | None = None
 
 
 def residuals(measurement: Measurement, machine: Machine) -> Residuals:
     """Simulate the measurement on a machine with the fitted link: a :func:`pair` of nodes, or :func:`one_node`."""
     one_way = [(row.size, row.one_way.value) for row in measurement.rows if row.one_way and row.one_way.value > 0]
     gaps = [(row, row.gap.value) for row in measurement.rows if row.gap and row.gap.value > 0]
+    least, both = measurement.rows[0].size, measurement.exchange
     return Residuals(
         tuple(Residual(size, time, simulated_one_way(machine, size)) for size, time in one_way),
         tuple(Residual(row.size, time, simulated_gap(machine, row.size, row.window)) for row, time in gaps),
+        None if both is None else Residual(least, both.value, simulate(_exchange(least), machine).makespan),
     )
 
 
@@ -88,7 +92,7 @@ def simulated_gap(machine: Machine, size: int, window: int = 0) -> float:
 
     def time(messages: int) -> float:
         """Return the time from the message that all receives are posted to the answer."""
-        heard = link.send_delay(0) + link.transmission_delay(0) + (messages + 1) * link.receive_delay
+        heard = messages * link.receive_delay + link.one_way(0)
         return simulate(_stream(size, messages), machine, engine="reference").ranks[0].finish - heard
 
     return time(window) / window if window else (time(2 * WINDOW) - time(WINDOW)) / WINDOW
@@ -98,6 +102,15 @@ def simulated_gap(machine: Machine, size: int, window: int = 0) -> float:
 def _ping_pong(size: int) -> Program:
     """Return a round trip, which is simulated on many machines."""
     return compile_program(ping_pong(size))
+
+
+@cache
+def _exchange(size: int) -> Program:
+    trace = TraceBuilder(2, "exchange")
+    for rank in (0, 1):
+        trace[rank].send(1 - rank, size)
+        trace[rank].recv(1 - rank)
+    return compile_program(trace.build())
 
 
 @cache

@@ -240,6 +240,7 @@ def _link(form: LinkForm, noise: LinkNoiseForm) -> Link:
         bucket=form.bucket if isinstance(form, BetweenNodesForm) else 0.0,
         send_overhead=_stated(form.send_overhead),
         acknowledged_from=form.acknowledged_from,
+        receive_overhead=form.receive_overhead,
     )
 
 
@@ -266,6 +267,7 @@ def _varied(link: Link, form: PartialLinkForm) -> Link:
         acknowledged_from=(
             form.acknowledged_from if "acknowledged_from" in form.model_fields_set else link.acknowledged_from
         ),
+        receive_overhead=form.receive_overhead if form.receive_overhead is not None else link.receive_overhead,
     )
 
 

@@ -52,10 +52,15 @@ class LinkForm(Form):
     send_delay: CurveForm = Field(description="Duration of a blocking send until its data have left, by message size.")
     send_overhead: CurveForm | None = Field(
         None,
-        description="Duration of the call of a nonblocking send, by message size; default: send_delay.",
+        description="Processor time of the call of a send, by message size; default: send_delay.",
     )
     transmission_delay: CurveForm = Field(description="Further time until the message arrives, by message size.")
     receive_delay: Time = Field(0.0, description="Time of a receive or probe call, whether or not it finds a message.")
+    receive_overhead: Time | None = Field(
+        None,
+        description="Processor time of a receive in all. What exceeds receive_delay is spent once the message is "
+        "there, in the receive or in the wait for it. Default: receive_delay.",
+    )
     eager_limit: EagerLimit = Field(
         None, description="Largest message that is sent without waiting for its receive; none (the default): all are."
     )
@@ -98,9 +103,10 @@ class PartialLinkForm(Form):
     """The keys in which a link differs from another one; the other link supplies the rest."""
 
     send_delay: CurveForm | None = Field(None, description="Duration of a blocking send until its data have left.")
-    send_overhead: CurveForm | None = Field(None, description="Duration of the call of a nonblocking send.")
+    send_overhead: CurveForm | None = Field(None, description="Processor time of the call of a send.")
     transmission_delay: CurveForm | None = Field(None, description="Further time until the message arrives.")
     receive_delay: Time | None = Field(None, description="Time of a receive or probe call.")
+    receive_overhead: Time | None = Field(None, description="Processor time of a receive in all.")
     eager_limit: OtherEagerLimit = Field(
         None, description="Largest message sent without waiting for its receive; none: all are."
     )

@@ -104,9 +104,8 @@ def with_ideal_network(machine: Machine) -> Machine:
 
 
 def _free(link: Link, _: Place) -> Link:
-    return replace(
-        link, send_delay=_NOTHING, transmission_delay=_NOTHING, receive_delay=0.0, busy=None, send_overhead=None
-    )
+    calls = replace(link, receive_delay=0.0, send_overhead=None, receive_overhead=None)
+    return replace(calls, send_delay=_NOTHING, transmission_delay=_NOTHING, busy=None)
 
 
 def _with_processors_for_all(machine: Machine, ranks: int) -> Machine:

@@ -14,8 +14,9 @@ node_types.H.…_delay                      the same
 network.LINK.send_delay.latency           an empty message takes 1.1 times as long; all others take as much longer
 network.LINK.send_delay.bandwidth         the growth of the delay with message size is divided by 1.1
 network.LINK.transmission_delay.…         the same
-network.LINK.send_overhead                the call of a nonblocking send takes 1.1 times as long
+network.LINK.send_overhead                the call of a send takes 1.1 times as much processor time
 network.LINK.receive_delay                the figure is 1.1 times as high
+network.LINK.receive_overhead             the same
 network.LINK.eager_limit                  the same
 network.LINK.acknowledged_from            the same
 network.contention.factors                the excess of the factors over 1 is 1.1 times as large
@@ -192,6 +193,8 @@ def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
             yield parameter(f"{delay}.bandwidth", partial(_other_curve, delay, _wider))
     if any(link.receive_delay for link in links):
         yield parameter("receive_delay", _longer_receive)
+    if any(link.receive_overhead for link in links):
+        yield parameter("receive_overhead", _heavier_receive)
     if any(link.send_overhead is not None for link in links):
         yield parameter("send_overhead", _longer_overhead)
     if any(link.acknowledged_from for link in links):
@@ -229,6 +232,10 @@ def _wider(curve: Curve, factor: float) -> Curve:
 
 def _longer_receive(link: Link, factor: float) -> Link:
     return replace(link, receive_delay=link.receive_delay * factor)
+
+
+def _heavier_receive(link: Link, factor: float) -> Link:
+    return replace(link, receive_overhead=None if link.receive_overhead is None else link.receive_overhead * factor)
 
 
 def _longer_overhead(link: Link, factor: float) -> Link:

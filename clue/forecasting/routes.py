@@ -45,7 +45,7 @@ class Route:
     @classmethod
     def over(cls, link: Link, nbytes: float) -> Route:
         """Return a machine's link for messages of about a number of bytes: a line through 0 and that size."""
-        empty, full = (link.send_delay(m) + link.transmission_delay(m) + link.receive_delay for m in (0.0, nbytes))
+        empty, full = link.one_way(0.0), link.one_way(nbytes)
         return cls(empty, nbytes / (full - empty) if full > empty else float("inf"))
 
     @classmethod

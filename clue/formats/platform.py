@@ -200,7 +200,7 @@ def _options(machine: Machine, link: Link) -> Iterator[str]:
         "smpi/send-is-detached-thresh": limit,
         "smpi/os": sending,
         "smpi/ois": sending,
-        "smpi/or": f"0:{link.receive_delay!r}:0",
+        "smpi/or": f"0:{link.receive_delay + link.completion!r}:0",
     }
     yield from (f"--cfg={name}:{value}" for name, value in settings.items())
 

@@ -119,10 +119,10 @@ def _curve(curve: Curve) -> str:
 
 def _figures(link: Link) -> dict[str, tuple[object, str]]:
     """Return what options state for all links, each with its words."""
-    limit = link.eager_limit
+    limit, receive = link.eager_limit, link.receive_delay + link.completion
     return {
         "send delay": (link.send_delay, _curve(link.send_delay)),
-        "receive delay": (link.receive_delay, format_time(link.receive_delay)),
+        "receive delay": (receive, format_time(receive)),
         "eager limit": (limit, "none" if limit is None else format_size(limit)),
     }
 

@@ -30,11 +30,11 @@ class Link:
     Attributes:
         send_delay: s(m): duration of a blocking send without other delays, until its data have left.
         transmission_delay: t(m): further time until the message arrives.
-        receive_delay: Time of a receive or probe call, whether or not it finds a message.
+        receive_delay: r: time of a receive or probe call, whether or not it finds a message.
         eager_limit: Size of the largest eager message, sent without waiting for its receive, bytes; ``None``: all
             messages are eager.
-        send_overhead: c(m): processor time that the call of a nonblocking send takes from its rank; ``None``: s(m), as
-            far as it is known at the call.
+        send_overhead: c(m): processor time that the call of a send takes from its rank; ``None``: s(m), as far as it is
+            known at the call.
         acknowledged_from: Size of the smallest eager message whose send ends only when the receiver's library has
             acknowledged its arrival, bytes; ``None``: no send waits for an acknowledgement.
         noise: Uncertainty of the delays.
@@ -43,6 +43,8 @@ class Link:
             for which the message travels.
         bucket: Depth of the token bucket of its shared resources, bytes: the data that an idle port or link lets
             through at once beyond its bandwidth. It is never less than a message's own delays imply.
+        receive_overhead: o: processor time that a receive takes from its rank in all, the call included; ``None``: no
+            more than the call.
     """
 
     send_delay: Curve
@@ -54,6 +56,7 @@ class Link:
     send_overhead: Curve | None = None
     acknowledged_from: float | None = None
     bucket: float = 0.0
+    receive_overhead: float | None = None
 
     @property
     def occupation(self) -> Curve:
@@ -61,6 +64,15 @@ class Link:
         if self.busy is not None:
             return self.busy
         return Curve.upper([Curve.line(0.0), self.send_delay.growth, self.transmission_delay.growth])
+
+    @property
+    def completion(self) -> float:
+        """e: processor time of a receive, or a wait for receives, once the messages are there, seconds."""
+        return 0.0 if self.receive_overhead is None else max(self.receive_overhead - self.receive_delay, 0.0)
+
+    def one_way(self, nbytes: float) -> float:
+        """Return the time from the start of an eager message to the end of a receive that waits for it, seconds."""
+        return self.send_delay(nbytes) + self.transmission_delay(nbytes) + self.receive_delay + self.completion
 
     def kept_longer(self, factor: float) -> Link:
         """Return the link with the occupation of shared resources multiplied, and all delays unchanged."""

@@ -262,6 +262,11 @@ class Network:
         return any(link.send_overhead is not None for link in self._stated_links)
 
     @property
+    def states_completions(self) -> bool:
+        """Whether any link states more processor time for a receive than that of its call."""
+        return any(link.completion for link in self._stated_links)
+
+    @property
     def acknowledges(self) -> bool:
         """Whether any link has sends that wait for an acknowledgement."""
         return any(link.acknowledged_from is not None for link in self._stated_links)
@@ -404,11 +409,7 @@ class Machine:
 
     def _repr_html_(self) -> str:
         link = self.network.between_nodes if len(self.nodes) > 1 else self.network.within_node
-        delays = (
-            f"{format_size(size)} takes "
-            + format_time(link.send_delay(size) + link.transmission_delay(size) + link.receive_delay)
-            for size in _SHOWN_SIZES
-        )
+        delays = (f"{format_size(size)} takes {format_time(link.one_way(size))}" for size in _SHOWN_SIZES)
         facts = (
             ("nodes", f"{len(self.nodes):,}"),
             ("processors", f"{self.processors:,}"),

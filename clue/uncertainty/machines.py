@@ -102,6 +102,7 @@ def _drawn_link(link: Link, send: float, transmission: float) -> Link:
         transmission_delay=link.transmission_delay.scaled(transmission),
         receive_delay=link.receive_delay * send,
         send_overhead=None if link.send_overhead is None else link.send_overhead.scaled(send),
+        receive_overhead=None if link.receive_overhead is None else link.receive_overhead * send,
         busy=None if link.busy is None else link.busy.scaled(transmission),
     )
 

@@ -150,6 +150,7 @@ def _later(link: Link, cost: float) -> Link:
         send_delay=link.send_delay.start_scaled(cost),
         transmission_delay=link.transmission_delay.start_scaled(cost),
         send_overhead=None if link.send_overhead is None else link.send_overhead.start_scaled(cost),
+        receive_overhead=None if link.receive_overhead is None else link.receive_overhead * cost,
     )
 
 

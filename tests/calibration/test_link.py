@@ -107,6 +107,30 @@ def test_messages_larger_than_measured_take_longer() -> None:
         assert any(beyond in text for text in fitted.assumptions)
 
 
+@pytest.mark.parametrize(("call", "overhead"), [(4.0, 2.0), (2.5, 2.0), (4.0, None)])
+def test_an_exchange_tells_what_a_receive_takes(call: float, overhead: float | None) -> None:
+    """Half a round trip of s + t = 1 + 2 us; two ranks that send at once, then receive, take c + o if c > s + t.
+
+    With c = 4 us and o = 2 us these are 5 and 6 us, so o = 6 - 4. With c = 2.5 us both take 5 us and tell nothing, nor
+    does an exchange of c + r = 4.5 us, which leaves no more than the call of the receive.
+    """
+    known = Link(
+        Curve.line(1e-6, 1e-9), Curve.line(2e-6, 1e-9), 0.5e-6,
+        send_overhead=Curve.line(call * 1e-6), receive_overhead=None if overhead is None else overhead * 1e-6,
+    )  # fmt: skip
+    whole = known.receive_delay + known.completion
+    sent = Estimate.alone(call * 1e-6)
+    found = measured(known)
+    rows = tuple(replace(row, blocked=sent, call=sent) for row in found.rows)
+    exchange = Estimate.alone(max(call * 1e-6, 3e-6) + whole)
+    fitted = fit_link(replace(found, rows=rows, exchange=exchange))
+    assert fitted.link.receive_overhead == (pytest.approx(2e-6) if (call, overhead) == (4.0, 2.0) else None)
+    if overhead is not None and call > 3:
+        compared = residuals(replace(found, exchange=exchange), pair(fitted.link))
+        assert compared.exchange is not None and abs(compared.exchange.error) < 0.01
+        assert abs(compared.one_way[0].error) < 0.02
+
+
 def test_a_last_slope_between_sizes_close_to_each_other_is_said_to_be_left_out() -> None:
     """The last of NetPIPE's times is 10 % too long, 3 B beyond the size before: a note says that this does not go on.
 

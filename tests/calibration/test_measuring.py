@@ -123,7 +123,7 @@ def test_a_receive_is_timed_with_a_message_that_arrives_before_it(
 
 def test_a_receive_that_cannot_be_timed_is_an_assumption(monkeypatch: pytest.MonkeyPatch) -> None:
     """If even empty messages wait, no receive is timed; a fifth of an empty message's time is used: 2 of 10 us."""
-    found = {**FOUND, "receive": None, "eager": None, "waits": 0}
+    found = {**FOUND, "receive": None, "exchange": None, "eager": None, "waits": 0}
     monkeypatch.setattr(network, "run_program", lambda *_: found)
     measurement = measure_link([find_mpiexec()])
     assert measurement.receive is None
@@ -140,7 +140,8 @@ def test_a_search_without_time_finds_nothing() -> None:
 TIMES = {"one_way": [1e-5, 9e-6, 1.1e-5, 9], "blocked": [2e-6, 2e-6, 2e-6, 9]}
 FOUND = {
     "rows": [{"size": size, **TIMES} for size in (0, 128, 4096)],
-    "receive": [1e-6, 1e-6, 1e-6, 9], "eager": 128, "waits": 129, "taken": None, "refused": None, "in_calls": True,
+    "receive": [1e-6, 1e-6, 1e-6, 9], "exchange": [3e-6, 3e-6, 3e-6, 9], "eager": 128, "waits": 129,
+    "taken": None, "refused": None, "in_calls": True,
     "hosts": ["a", "b"], "mpi": "MPI", "left_out": [8192, 16384],
 }  # fmt: skip
 

@@ -180,6 +180,7 @@ class Rank:
         collectives: Number of collectives that it has called.
         in_background: Number of these that are nonblocking.
         requests: The moment when each request is complete.
+        receives: The requests that are receives.
         finish: When its program ended.
     """
 
@@ -188,6 +189,7 @@ class Rank:
     collectives: int = 0
     in_background: int = 0
     requests: dict[int, Moment] = field(default_factory=dict)
+    receives: set[int] = field(default_factory=set)
     finish: float = -1.0
 
     def leave(self, now: float) -> None:
@@ -247,6 +249,11 @@ class BackgroundOracle:
         stated = self.link.send_overhead
         return self.link.send_delay(nbytes) if stated is None else stated(nbytes)
 
+    def completion(self) -> float:
+        """Return e: the processor time of a receive once its message is there."""
+        stated = self.link.receive_overhead
+        return 0.0 if stated is None else max(stated - self.link.receive_delay, 0.0)
+
     def travel(self) -> float:
         """Return how long an empty message travels."""
         return self.link.send_delay(0) + self.link.transmission_delay(0)
@@ -280,7 +287,7 @@ class BackgroundOracle:
         if message.is_acknowledged:
             yield from self.progress(message.dest)
             yield Turn(self.clock.now, message.action)
-            yield self.clock.now + self.travel()
+            yield self.clock.now + self.travel() + self.completion()
             message.free.come()
 
     def handshake(self, message: Message) -> Life[None]:
@@ -290,7 +297,7 @@ class BackgroundOracle:
         yield message.posted
         yield from self.progress(message.dest)
         yield Turn(self.clock.now, message.action)
-        yield self.clock.now + self.travel()
+        yield self.clock.now + self.travel() + self.completion()
         yield from self.progress(message.source)
 
     def let_go(self, message: Message, time: float) -> None:
@@ -315,9 +322,15 @@ class BackgroundOracle:
         """A blocking send."""
         begin = self.clock.now
         message = yield from self.launch(actor, step.peer, step.nbytes, "program")
+        yield from self.end_of_send(begin, message)
+
+    def end_of_send(self, begin: float, message: Message) -> Life[None]:
+        """Wait until a blocking send ends: when the sender is free and, unless it is a rendezvous, after its call."""
         if message.is_acknowledged:
-            yield begin + self.overhead(step.nbytes)
+            yield begin + self.overhead(message.nbytes)
         yield message.free
+        if not message.is_rendezvous and self.clock.now < begin + self.overhead(message.nbytes):
+            yield begin + self.overhead(message.nbytes)
 
     def isend(self, actor: Actor, step: Step) -> Life[None]:
         """A nonblocking send."""
@@ -329,18 +342,22 @@ class BackgroundOracle:
     def recv(self, actor: Actor, step: Step) -> Life[None]:
         """A blocking receive."""
         yield self.channels["program", step.peer, actor.rank].receive()
-        yield self.clock.now + self.link.receive_delay
+        yield self.clock.now + self.link.receive_delay + self.completion()
 
     def irecv(self, actor: Actor, step: Step) -> Life[None]:
         """A nonblocking receive."""
         arrived = self.channels["program", step.peer, actor.rank].receive()
         self.ranks[actor.rank].requests[step.requests[0]] = arrived
+        self.ranks[actor.rank].receives.add(step.requests[0])
         yield self.clock.now + self.link.receive_delay
 
     def wait(self, actor: Actor, step: Step) -> Life[None]:
-        """Wait for all of some requests."""
+        """Wait for all of some requests, then spend e if there is a receive among them."""
+        rank = self.ranks[actor.rank]
         for request in step.requests:
-            yield self.ranks[actor.rank].requests[request]
+            yield rank.requests[request]
+        if rank.receives.intersection(step.requests) and self.completion():
+            yield self.clock.now + self.completion()
 
     def test(self, _: Actor, __: Step) -> Life[None]:
         """A test, which costs the same whether or not its request is complete."""
@@ -377,24 +394,47 @@ class BackgroundOracle:
 
     def round(self, actor: Actor, each: Round, context: int, *, in_background: bool) -> Life[None]:
         """Start all receives and sends, wait for them, then reduce; a round of one message uses a blocking call."""
-        blocks = len(each.receives) + len(each.sends) == 1
-        ends_by_itself = False
+        if len(each.receives) + len(each.sends) == 1:
+            yield from self.only_call(actor, each, context, in_background=in_background)
+        else:
+            yield from self.exchange(actor, each, context, in_background=in_background)
+        yield self.clock.now + self.machine.nodes[actor.rank].reduction_delay * each.reduced
+
+    def only_call(self, actor: Actor, each: Round, context: int, *, in_background: bool) -> Life[None]:
+        """Make the blocking send or receive of a round of one message."""
+        for peer in each.receives:
+            arrived = self.channels[context, peer, actor.rank].receive()
+            yield from self.await_all(actor, [arrived], in_background=in_background)
+            yield self.clock.now + self.link.receive_delay + self.completion()
+        for peer, nbytes in each.sends:
+            begin = self.clock.now
+            message = yield from self.launch(actor, peer, nbytes, context)
+            if message.is_rendezvous:
+                yield from self.await_all(actor, [message.free], in_background=in_background)
+            elif message.is_acknowledged:
+                yield begin + self.overhead(nbytes)
+                yield from self.await_all(actor, [message.free], in_background=in_background)
+            else:
+                yield from self.end_of_send(begin, message)
+
+    def exchange(self, actor: Actor, each: Round, context: int, *, in_background: bool) -> Life[None]:
+        """Post all receives, start all sends, wait for all, then spend e if there are receives."""
         awaited = []
         for peer in each.receives:
             awaited.append(self.channels[context, peer, actor.rank].receive())
-            if not blocks:
-                yield self.clock.now + self.link.receive_delay
+            yield self.clock.now + self.link.receive_delay
         for peer, nbytes in each.sends:
             begin = self.clock.now
             message = yield from self.launch(actor, peer, nbytes, context)
             awaited.append(message.free)
-            if not blocks or message.is_acknowledged:
-                yield begin + self.overhead(nbytes)
-            ends_by_itself = blocks and not (message.is_rendezvous or message.is_acknowledged)
+            yield begin + self.overhead(nbytes)
+        yield from self.await_all(actor, awaited, in_background=in_background)
+        if each.receives and self.completion():
+            yield self.clock.now + self.completion()
+
+    def await_all(self, actor: Actor, moments: Sequence[Moment], *, in_background: bool) -> Life[None]:
+        """Wait for all moments; a round in the background that has waited goes on when its rank's library may."""
         since = self.clock.now
-        yield from awaited
-        if in_background and self.clock.now > since and not ends_by_itself:
+        yield from moments
+        if in_background and self.clock.now > since:
             yield from self.progress(actor.rank)
-        if blocks and each.receives:
-            yield self.clock.now + self.link.receive_delay
-        yield self.clock.now + self.machine.nodes[actor.rank].reduction_delay * each.reduced

@@ -137,7 +137,7 @@ class Message:
 
     Attributes:
         further: The time that switches add to its transmission delay.
-        answer: Travel time of an empty message back to the sender.
+        answer: Travel time of an empty message back to the sender, and what its processor needs to take it.
         s: Its send delay; under contention by factors, it is known when the data start.
         t: Its transmission delay, likewise, without the time that switches add.
         started: When its data start.
@@ -179,6 +179,11 @@ class Message:
 def travel(link: Link) -> float:
     """Return how long an empty message travels."""
     return link.send_delay(0) + link.transmission_delay(0)
+
+
+def completion(link: Link) -> float:
+    """Return e: the processor time of a receive once its message is there."""
+    return 0.0 if link.receive_overhead is None else max(link.receive_overhead - link.receive_delay, 0.0)
 
 
 def growth(link: Link, nbytes: int) -> float:
@@ -488,6 +493,7 @@ class Rank:
         paid: Extra time that its bursts have taken since then.
         barriers: Number of barriers that it has begun.
         requests: The moment when each request is complete.
+        completions: e of each receive among the requests.
         finish: When its program ended.
         compute: Time spent in bursts.
         communicate: Time spent on messages.
@@ -501,6 +507,7 @@ class Rank:
     paid: float = 0.0
     barriers: int = 0
     requests: dict[int, Moment] = field(default_factory=dict)
+    completions: dict[int, float] = field(default_factory=dict)
     finish: float = -1.0
     compute: float = 0.0
     communicate: float = 0.0
@@ -677,7 +684,8 @@ class Oracle:
         small = link.eager_limit is None or step.nbytes <= link.eager_limit
         eager = buffered or (small and step.mode != "synchronous")
         asks = link.acknowledged_from is not None and step.nbytes >= link.acknowledged_from
-        answer = travel(self.link(step.peer, me)) + self.further(step.peer, me)
+        back = self.link(step.peer, me)
+        answer = travel(back) + completion(back) + self.further(step.peer, me)
         message = Message(
             me, step.peer, step.nbytes, link, self.further(me, step.peer), answer, eager,
             eager and asks and not buffered, next(self.actors[me]), Moment(),
@@ -734,9 +742,13 @@ class Oracle:
         yield message.started
         if message.is_acknowledged:
             yield begin + self.ranks[me].spend(self.overhead(message))
-        else:
-            self.ranks[me].spend(message.s)
+            yield free
+            return
+        call = self.overhead(message) if message.is_eager else 0.0
+        self.ranks[me].spend(message.s)
         yield free
+        if self.clock.now < begin + call:
+            yield self.clock.now + self.ranks[me].spend(begin + call - self.clock.now)
 
     def isend(self, me: int, step: Step, context: object = "program") -> Life:
         """A nonblocking send."""
@@ -753,11 +765,14 @@ class Oracle:
     def recv(self, me: int, step: Step) -> Life:
         """A blocking receive."""
         yield self.channels["program", step.peer, me, step.tag].receive()
-        yield self.clock.now + self.receive_delay(me, step)
+        last = self.ranks[me].spend(completion(self.link(step.peer, me)))
+        yield self.clock.now + self.receive_delay(me, step) + last
 
     def irecv(self, me: int, step: Step, context: object = "program") -> Life:
         """A nonblocking receive."""
-        self.ranks[me].requests[step.requests[0]] = self.channels[context, step.peer, me, step.tag].receive()
+        request = step.requests[0]
+        self.ranks[me].requests[request] = self.channels[context, step.peer, me, step.tag].receive()
+        self.ranks[me].completions[request] = completion(self.link(step.peer, me))
         yield self.clock.now + self.receive_delay(me, step)
 
     def probe(self, me: int, step: Step) -> Life:
@@ -766,9 +781,12 @@ class Oracle:
         yield self.clock.now + self.receive_delay(me, step)
 
     def wait(self, me: int, step: Step) -> Life:
-        """Wait for all of some requests."""
+        """Wait for all of some requests, then spend the e of the first receive among them."""
         for request in step.requests:
             yield self.ranks[me].requests[request]
+        receives = [self.ranks[me].completions[each] for each in step.requests if each in self.ranks[me].completions]
+        if receives and receives[0]:
+            yield self.clock.now + self.ranks[me].spend(receives[0])
 
     def barrier(self, me: int, _: Step) -> Life:
         """A dissemination barrier: rounds of an empty message to and from ranks at distances 1, 2, 4 and so on."""

@@ -332,6 +332,7 @@ def _link(random: Random, ties: bool) -> Link:
         # The busy time may be longer or shorter than the message's travel.
         busy=random.choice((None, None, _curve(random, ties), Curve.line(_TICK, 2.0**-18))),
         send_overhead=random.choice((None, None, Curve.line(0.0), Curve.line(_delay(random, ties)))),
+        receive_overhead=random.choice((None, None, 0.0, 3 * _delay(random, ties))),
         acknowledged_from=random.choice((None, None, 0, 1, 1000, 2000)),
         bucket=random.choice((0.0, 0.0, 1500.0, 20_000.0)),
     )

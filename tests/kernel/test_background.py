@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from math import isclose
 from random import Random
@@ -103,6 +104,8 @@ def random_machine(times: Times, contention: Contention, progress: Progress, ran
         # The overhead may be longer than the travel of a message and its acknowledgement.
         send_overhead=random.choice((None, Curve.line(random.choice((1, 10)) * times.delay()))),
         acknowledged_from=random.choice((None, None, 50, 1000)),
+        # What a receive takes in all may be less than its call, or more than the travel of a message.
+        receive_overhead=random.choice((None, None, 0.0, random.choice((1, 3, 10)) * times.delay())),
     )
     node = NodeType("host", reduction_delay=random.choice((0.0, 2.0**-23)))
     return Machine("random", (node,) * ranks, Network(link, link, contention=contention, progress=progress))
@@ -281,14 +284,18 @@ def test_no_rounding_decides(progress: Progress, model: str) -> None:
 #: s(m) = 1 + m/10, t(m) = 2 + m/5, so an empty message travels for 3 s; a receive takes 1/2 s; messages from 101 B on
 #: are rendezvous; a byte is reduced in 1/10 s.
 LINK = Link(Curve.line(1.0, 0.1), Curve.line(2.0, 0.2), 0.5, 100)
+#: The same, but a receive takes 2 s more once its message is there.
+BUSY_LINK = replace(LINK, receive_overhead=2.5)
 each_simulator = pytest.mark.parametrize("by", [*ENGINES, "oracle"])
 
 
-def finishes_by_progress(program: Program, contention: str, by: str) -> tuple[list[float], list[float]]:
+def finishes_by_progress(
+    program: Program, contention: str, by: str, link: Link = LINK
+) -> tuple[list[float], list[float]]:
     """Return when each rank ends with progress within calls only, and with asynchronous progress."""
     node = NodeType("host", reduction_delay=0.1)
     within_calls, at_any_time = (
-        Machine("hand-made", (node,) * len(program), Network(LINK, LINK, contention=MODELS[contention], progress=each))
+        Machine("hand-made", (node,) * len(program), Network(link, link, contention=MODELS[contention], progress=each))
         for each in (Progress.CALLS, Progress.ASYNCHRONOUS)
     )
     return finishes(program, within_calls, by), finishes(program, at_any_time, by)
@@ -361,3 +368,47 @@ def test_an_allreduce_shares_ports_with_a_message_and_combines_in_the_background
     within_calls, at_any_time = finishes_by_progress(program, "ports", by)
     assert within_calls == pytest.approx([23.0, 11.5], rel=1e-12)
     assert at_any_time == pytest.approx([22.0, 10.5], rel=1e-12)
+
+
+@each_simulator
+def test_the_library_takes_a_message_of_one_receive_when_it_may(by: str) -> None:
+    """Ibcast of 8 B: the message arrives at 1.8 + 3.6 = 5.4. Rank 1 computes until 10.
+
+    The receive takes 2.5 s: from 10 on, or from 5.4 on with asynchronous progress.
+    """
+    bcast, wait = begun("bcast", 2, 8), Step("wait", requests=(1,))
+    program = [[bcast, wait], [bcast, computing(10), wait]]
+    within_calls, at_any_time = finishes_by_progress(program, "none", by, BUSY_LINK)
+    assert within_calls == pytest.approx([1.8, 12.5], rel=1e-12)
+    assert at_any_time == pytest.approx([1.8, 10.0], rel=1e-12)
+
+
+@each_simulator
+def test_the_library_takes_a_message_of_an_exchange_when_it_may(by: str) -> None:
+    """Ibarrier of two ranks: both messages arrive at 0.5 + 3 = 3.5. Rank 0 computes until 10.
+
+    Rank 1 ends at 3.5 + 2. The library of rank 0 handles its message at 10, then spends 2 s; with asynchronous
+    progress, it has done so at 5.5.
+    """
+    barrier, wait = begun("barrier", 2), Step("wait", requests=(1,))
+    program = [[barrier, computing(10), wait], [barrier, wait]]
+    within_calls, at_any_time = finishes_by_progress(program, "none", by, BUSY_LINK)
+    assert within_calls == pytest.approx([12.0, 5.5], rel=1e-12)
+    assert at_any_time == pytest.approx([10.0, 5.5], rel=1e-12)
+
+
+@each_simulator
+def test_a_round_whose_messages_are_there_goes_on_after_their_overhead(by: str) -> None:
+    """Ibarrier of three ranks, rank 0 only at 10. It then computes for 10 s.
+
+    Round 1: rank 2's message has been at rank 0 since 3.5. Rank 0 posts its receive until 10.5, ends its send at 11.5,
+    and spends 2 s. It need not wait, so its round 2 begins at 13.5 and sends at 14. This reaches rank 2 at 17, which
+    ends at 19. Rank 0's message of round 1 reaches rank 1 at 13.5, which begins round 2 at 15.5 and sends at 16. Its
+    own message of this round has come from rank 2 before, so it ends at 17 + 2. Its message reaches rank 0 at 19: the
+    library handles it at 20, or at once with asynchronous progress, and spends 2 s.
+    """
+    barrier, wait = begun("barrier", 3), Step("wait", requests=(1,))
+    program = [[computing(10), barrier, computing(10), wait], [barrier, wait], [barrier, wait]]
+    within_calls, at_any_time = finishes_by_progress(program, "none", by, BUSY_LINK)
+    assert within_calls == pytest.approx([22.0, 19.0, 19.0], rel=1e-12)
+    assert at_any_time == pytest.approx([21.0, 19.0, 19.0], rel=1e-12)

@@ -62,14 +62,17 @@ def random_curve(random: Random, most: float, *, empty: bool | None = None) -> C
 
 def random_link(random: Random, most: float = 0.01) -> Link:
     """Return a random link as it may be within a node."""
+    receive_delay = (0.01 + random.random()) * most / 10
+    overheads = (0.0, random.random() * receive_delay, 3 * random.random() * receive_delay, 2 * random.random() * most)
     return Link(
         random_curve(random, most),
         random_curve(random, most, empty=True),
-        (0.01 + random.random()) * most / 10,
+        receive_delay,
         random.choice((None, 0, 900, 5000)),
         send_overhead=random.choice((None, None, random_curve(random, most / 10), random_curve(random, 3 * most))),
         acknowledged_from=random.choice((None, None, 0, 700, 2000)),
         bucket=random.choice((0.0, 0.0, 0.0, random.uniform(1000, 2000), random.uniform(1.5e4, 2.5e4))),
+        receive_overhead=random.choice((None, None, *overheads)),
     )
 
 

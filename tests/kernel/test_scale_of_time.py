@@ -36,6 +36,7 @@ def longer_link(link: Link) -> Link:
         receive_delay=SCALE * link.receive_delay,
         busy=None if link.busy is None else link.busy.scaled(SCALE),
         send_overhead=None if link.send_overhead is None else link.send_overhead.scaled(SCALE),
+        receive_overhead=None if link.receive_overhead is None else SCALE * link.receive_overhead,
     )
 
 

@@ -171,7 +171,7 @@ def baseline(computing: npt.NDArray[np.float64], result: Result, machine: Machin
                 nodes = placement.nodes[sender], placement.nodes[receiver]
                 link = _link(machine, *nodes)
                 nbytes = float(result.traffic.nbytes[sender, receiver])
-                taken[sender, receiver] = messages * _takes(link, 0) + nbytes * _per_byte(link)
+                taken[sender, receiver] = messages * link.one_way(0) + nbytes * _per_byte(link)
     messages_of = np.maximum(taken.sum(axis=1), taken.sum(axis=0))
     return float((computing + messages_of).max())
 
@@ -181,9 +181,5 @@ def _link(machine: Machine, one: int, other: int) -> Link:
     return machine.network.link(*names, same_node=one == other)
 
 
-def _takes(link: Link, nbytes: float) -> float:
-    return link.send_delay(nbytes) + link.transmission_delay(nbytes) + link.receive_delay
-
-
 def _per_byte(link: Link) -> float:
-    return (_takes(link, _LARGE) - _takes(link, 0)) / _LARGE
+    return (link.one_way(_LARGE) - link.one_way(0)) / _LARGE

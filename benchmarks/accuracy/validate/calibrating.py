@@ -98,6 +98,7 @@ def as_measurement(plain: dict[str, Any]) -> Measurement:
     return Measurement(
         rows,
         receive=Estimate(**plain["receive"]) if plain["receive"] else None,
+        exchange=Estimate(**plain["exchange"]) if plain.get("exchange") else None,
         eager=EagerLimit(**plain["eager"]),
         acknowledged_from=plain.get("acknowledged_from"),
         in_calls=plain.get("in_calls"),
@@ -142,7 +143,7 @@ def describe(calibrator: Calibrator) -> Iterator[str]:
     for (low, high, same), fitted in calibrator.known.items():
         where = f"{_words(low)}, within" if same else f"{_words(low)} – {_words(high)}"
         limit = fitted.link.eager_limit
-        empty = fitted.link.send_delay(0) + fitted.link.transmission_delay(0) + fitted.link.receive_delay
+        empty = fitted.link.one_way(0)
         megabyte = fitted.link.send_delay(2**20) + fitted.link.transmission_delay(2**20)
         yield (
             f"{where}: {empty * 1e6:.0f} us, {2**20 / megabyte / 1e6:.1f} MB/s at 1 MiB, "

@@ -7,8 +7,9 @@ one way   half a round trip
 blocked   the time of the sending call in a round trip; the other rank is in its receive
 call      the call of a nonblocking send, followed by a wait; the other rank is in its receive, and answers
 gap       a window of nonblocking sends, begun when their receives are posted, and its empty answer, per message
-receive   by rank 1: a receive whose message has arrived, because a later one of the same sender has been received; not
-          measured if even an empty message waits for its receive
+receive   by rank 1: a receive whose message the library has taken, because a later one of the same sender has been
+          received; not measured if even an empty message waits for its receive
+exchange  a send and a receive, which the other rank makes at the same time; not measured in the same case
 eager     whether the sender of a message whose receive is posted late waits for it: by doubling sizes, then by
           bisection
 taken     whether such a sender still waits if the receiver's rank meanwhile makes other MPI calls; if not, it waited
@@ -46,7 +47,7 @@ _FOR_ROUND_TRIPS, _FOR_STREAMS, _FOR_EAGER = 0.55, 0.3, 0.1
 _LATE, _LATE_TIMES, _LATE_TRIALS = 0.02, 4.0, 5
 #: Size below which a message takes about as long as an empty one on any link, bytes.
 _LATENCY_ONLY = 1024
-_PING, _STREAM, _RECEIVE, _WAIT, _EARLY, _POLL, _CALL, _END = range(8)
+_PING, _STREAM, _RECEIVE, _EXCHANGE, _WAIT, _EARLY, _POLL, _CALL, _END = range(9)
 
 
 @dataclass
@@ -162,6 +163,18 @@ def receives(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[f
     return gathered
 
 
+def exchanges(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[float]:
+    """Let both ranks send at once, then receive; return the times of both on this rank, seconds."""
+    outgoing, incoming = [memoryview(buffer)[:size], MPI.BYTE], [bytearray(size), MPI.BYTE]
+    times = []
+    for _ in range(count + 1):
+        start = time.perf_counter_ns()
+        comm.Send(outgoing, 1 - comm.rank, 12)
+        comm.Recv(incoming, 1 - comm.rank, 12)
+        times.append((time.perf_counter_ns() - start) * 1e-9)
+    return times[1:]
+
+
 def late_receive(comm: MPI.Comm, size: int, late: float, buffer: bytearray, how: int) -> float:
     """Receive late; return the time of the send, on rank 0, seconds.
 
@@ -199,6 +212,8 @@ def serve(comm: MPI.Comm, buffer: bytearray) -> None:
             stream(comm, size, count, buffer)
         elif what == _RECEIVE:
             receives(comm, size, count, buffer)
+        elif what == _EXCHANGE:
+            exchanges(comm, size, count, buffer)
         elif what == _CALL:
             calls(comm, size, count, buffer)
         else:
@@ -253,9 +268,14 @@ class LinkProbe:
         self.calls.setdefault(size, []).extend(calls(self._comm, size, count, self._buffer))
 
     def receive(self, size: int, count: int) -> Estimate:
-        """Return the time of a receive of a message that has arrived."""
+        """Return the time of a receive of a message that the library has taken."""
         self._ask(_RECEIVE, size, count)
         return median_of(receives(self._comm, size, count, self._buffer), self._confidence)
+
+    def exchange(self, size: int, count: int) -> Estimate:
+        """Return the time in which both ranks send and receive."""
+        self._ask(_EXCHANGE, size, count)
+        return median_of(exchanges(self._comm, size, count, self._buffer), self._confidence)
 
     def sender_waits(self, size: int, how: int = _WAIT) -> bool:
         """Tell whether a sender waits for its late receive, by the majority of trials.
@@ -401,7 +421,9 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     usable = sorted([*usable, *corners])
     link.until_precise(usable, progress.begin + limit * (_FOR_EAGER + _FOR_ROUND_TRIPS), streams=False)
     small = link.arriving(eager)
-    receive = None if small is None else link.receive(small, 500 if link.usual(small) < 1e-3 else 50)
+    often = 500 if small is not None and link.usual(small) < 1e-3 else 50
+    receive = None if small is None else link.receive(small, often)
+    exchange = None if small is None else link.exchange(small, often)
     for size in usable:
         progress.tell(f"calls of nonblocking sends of {size} B")
         link.nonblocking(size, max(_LEAST_SAMPLES, min(int(_TURN / link.usual(size)), 100)))
@@ -411,6 +433,7 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
     return {
         "rows": rows(link, confidence),
         "receive": None if receive is None else _plain(receive),
+        "exchange": None if exchange is None else _plain(exchange),
         "eager": eager,
         "waits": waits,
         "taken": taken,

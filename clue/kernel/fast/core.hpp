@@ -18,7 +18,7 @@ namespace clue {
 
 enum Stage : uint8_t {
     START, BEGIN, FETCH, BURST_TURN, BURSTING, OP, SEND_ENDS, RECEIVE_ENDS, WAITING, SEEING, SEEING_RESERVED,
-    ROUND, ROUND_SENDS, ROUND_WAITS, SINGLE_SEND, SINGLE_SEND_ENDS, SINGLE_RECEIVE_ENDS, ROUND_REDUCES, SPAWNED, END, DONE
+    ROUND, ROUND_SENDS, ROUND_WAITS, ROUND_COMPLETES, SINGLE_SEND, SINGLE_SEND_ENDS, SINGLE_RECEIVE_ENDS, ROUND_REDUCES, SPAWNED, END, DONE
 };
 
 // Sends and receives on a clock of its own: a rank, or a nonblocking collective in its background.
@@ -169,6 +169,8 @@ struct Core {
     }
 
     HOT double receive_cost(const Actor& a, int32_t source) const { return m.receive[link(epoch(a.clock), source, a.number)]; }
+
+    double completion(const Actor& a, int32_t source) const { return m.completion[link(epoch(a.clock), source, a.number)]; }
 
     template <class Table>
     double by_type(const Table* table, const Actor& a, double time) const {

@@ -54,7 +54,7 @@ private:
     using Base = Rounds<NETWORK, PROCESSORS, RECORDER, SOURCE>;
     using Base::p, Base::m, Base::out, Base::tape, Base::source, Base::numbers, Base::slots, Base::slot, Base::details, Base::ranks, Base::ready;
     using Base::absences, Base::events, Base::now, Base::turn, Base::actor, Base::spend, Base::sleep_until, Base::poll, Base::processors, Base::core;
-    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::post;
+    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::note_completion, Base::complete, Base::takes_turns_with, Base::launch, Base::post;
     using Base::post_matched, Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send;
     using Base::end_receive, Base::see, Base::envelope, Base::begin_rounds, Base::join, Base::run_rounds;
 
@@ -234,6 +234,7 @@ private:
                 case WAITING:
                     if (!wait_for_requests(a)) return;
                     processors.wake_up(a, a.begin);
+                    if (a.slot >= 0) complete(a, a.slot, a.cost);
                     next(a);
                     break;
                 case SEEING:
@@ -291,6 +292,7 @@ private:
             case OP_WAIT:
                 a.index = a.within = 0;
                 a.begin = a.clock;
+                a.slot = -1;
                 a.stage = WAITING;
                 return true;
             case OP_POLL:
@@ -306,6 +308,7 @@ private:
                 if (s.peer < 0) break;
                 a.slot = source.meet(slots, a, i, false);
                 a.cost = receive_cost(a, offset(a) + s.peer);
+                note_completion(a, a.slot, offset(a) + s.peer);
                 a.stage = SEEING_RESERVED;
                 return true;
             case OP_MRECV: matched_receive(a, i, s); return true;
@@ -365,6 +368,7 @@ private:
         }
         a.slot = source.meet(slots, a, i, false);
         a.cost = receive_cost(a, offset(a) + call.peer);
+        note_completion(a, a.slot, offset(a) + call.peer);
         post(a, a.slot);
         if (!call.requested) {
             a.stage = RECEIVE_ENDS;
@@ -473,7 +477,7 @@ private:
                 break;
             case RECEIVE_HELD:
                 for (; a.within < count; ++a.within)
-                    if (!await_arrival(a, source.own(a, first + a.within))) return false;
+                    if (!wait_for_receive(a, source.own(a, first + a.within))) return false;
                 break;
             default:
                 for (; a.within < count; ++a.within)
@@ -492,13 +496,23 @@ private:
                 source.leave(slots, what);
                 break;
             case RECEIVE_HELD:
-                if (!await_arrival(a, what)) return false;
+                if (!wait_for_receive(a, what)) return false;
                 source.leave(slots, what);
                 break;
             default:
                 if (!join(a, what)) return false;
         }
         request = NOT_HELD;
+        return true;
+    }
+
+    // A rank notes the first receive of a wait, which is complete by the end of it.
+    HOT bool wait_for_receive(Actor& a, int32_t s) {
+        if (!await_arrival(a, s)) return false;
+        if (a.slot < 0) {
+            a.slot = s;
+            a.cost = details(s).completion;
+        }
         return true;
     }
 

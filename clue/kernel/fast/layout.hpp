@@ -135,7 +135,8 @@ struct Machine {
     int64_t pairs;          // number of pairs of nodes with a route
     int64_t any_shared;     // whether any node's processors are shared, take turns, or start cold
     int64_t in_calls;       // whether libraries progress messages only while their rank is in a call
-    int64_t overheads;      // whether any link states the time of a nonblocking send's call
+    int64_t overheads;      // whether any link states the processor time of a send's call
+    int64_t completes;      // whether receives take processor time beyond their calls on any link
     int64_t acknowledges;   // whether any link has sends that wait for an acknowledgement
     int64_t copies;         // whether messages within some nodes share their memory
     int64_t apart;          // whether messages between parts of a topology have a latency of their own
@@ -158,8 +159,9 @@ struct Machine {
     const double* ahead;            // the same: how long before a port is free the message may go through it
     const double* bucket;           // the same: depth of the token buckets of the links that it shares, bytes
     const double* held;             // the same: share of the message that must have left before an eager sender is free
-    const double* call;             // the same: of a nonblocking send; below 0: until its data have left
+    const double* call;             // the same: processor time of a send's call; below 0: until its data have left
     const double* receive;          // [epochs, classes]
+    const double* completion;       // the same: what a receive takes once its message is there, beyond its call
     const double* further;          // the same: the latency between parts
     const double* answer;           // the same
     const double* envelope;         // the same

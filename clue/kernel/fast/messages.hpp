@@ -29,9 +29,10 @@ protected:
         const bool eager = (small || flags & FLAG_BUFFERED) && !(flags & FLAG_SYNCHRONOUS);
         if (RECORDER::RECORDS) {
             const CostKind kind = flags & (FLAG_BUFFERED | FLAG_SYNCHRONOUS) ? ANY_SIZE : eager ? SMALL : LARGE;
-            if (eager && (blocking || !m.overheads)) tape.send(s, kind, a.number, dest, size);
-            else if (eager) tape.go(s, kind, a.number, dest, size);
-            else tape.ready(s, kind, a.number, dest, size);
+            if (!eager) tape.ready(s, kind, a.number, dest, size);
+            else if (!m.overheads) tape.send(s, kind, a.number, dest, size);
+            else tape.go(s, kind, a.number, dest, size);
+            if (eager && m.overheads && blocking) tape.await_sent(s);
         }
         return eager ? launch_eager(a, s, dest, size, l, flags, blocking) : launch_rendezvous(a, s, dest, size, l, blocking);
     }
@@ -81,12 +82,26 @@ protected:
             a.clock = d.sent;  // others use that time: rounding must not produce a second one
             if (slept) processors.wake_up(a, since);
         }
+        if (slot(s).state & HELD) end_call(a, d.call_ends);
     }
 
     void end_receive(Actor& a, int32_t s) {
         tape.receive(s, a.number);
         sleep_until(a, slot(s).time);
         spend(a, a.cost);
+        complete(a, s, details(s).completion);
+    }
+
+    // Note what a receive that is posted now takes once its message is there.
+    void note_completion(Actor& a, int32_t s, int32_t source) {
+        if (m.completes) details(s).completion = this->completion(a, source);
+    }
+
+    // Pay that for the first receive of a call.
+    void complete(Actor& a, int32_t s, double seconds) {
+        if (!m.completes) return;
+        tape.complete(s, a.number);
+        if (seconds > 0.0) spend(a, seconds);
     }
 
     // Wait for one of several messages: until it has arrived, or its sender is free of it.
@@ -185,8 +200,10 @@ private:
         if (confirmed || departure.later || (!blocking && (modes || waits))) {
             free = begin_sending(a, s, dest, size, l * m.sizes + size, departure, confirmed, blocking);
         } else {
+            const double end = modes ? a.clock + m.call[l * m.sizes + size] : 0.0;
             if (waits) a.clock = departure.begins;
             spend(a, departure.busy);
+            end_call(a, end);
         }
         if (slot.state & ARRIVED) {
             if (p.probes) details(s).envelope = slot.time < head ? slot.time : head;
@@ -201,6 +218,7 @@ private:
         if (blocking && !confirmed) {
             slot.state |= HELD;
             details(s).busy = departure.busy;
+            details(s).call_ends = m.call[at] < 0.0 ? 0.0 : a.clock + m.call[at];
             return false;
         }
         if (confirmed) {
@@ -216,7 +234,14 @@ private:
         return false;
     }
 
-    // Return the time of a nonblocking send's call, given the time until its data have left.
+    // Spend processor time until the call of a blocking send is done, if its data have left before.
+    void end_call(Actor& a, double end) {
+        if (end <= a.clock) return;
+        spend(a, end - a.clock);
+        a.clock = end;
+    }
+
+    // Return the time of a send's call, given the time until its data have left.
     double call(int64_t at, double busy) const { return m.call[at] < 0.0 ? busy : m.call[at]; }
 
     bool launch_rendezvous(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l, bool blocking) {

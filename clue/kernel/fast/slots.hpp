@@ -37,6 +37,8 @@ struct Details {
     double sent;
     double busy;
     double cost;           // cost of the receive, after a matched probe
+    double completion;     // further processor time of the receive once the message is there
+    double call_ends;      // when the processor is done with the call of a blocking send that is HELD
     double occupation;     // occupation of the receive port
     double ahead;          // how long before that port is free it may go through
     double through;        // time from the arrival of the head to that of the message

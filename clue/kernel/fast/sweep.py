@@ -149,14 +149,15 @@ def makespans(
     return found
 
 
-def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[Choices, int, bool, bool], list[int]]:
-    """Group candidates by collectives, instances, whether they have bursts of their own, and cost of send calls."""
-    groups: dict[tuple[Choices, int, bool, bool], list[int]] = {}
+def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[Choices, int, bool, object], list[int]]:
+    """Group candidates by collectives, instances, whether they have bursts of their own, and what calls cost."""
+    groups: dict[tuple[Choices, int, bool, object], list[int]] = {}
     for i, each in enumerate(candidates):
         network = each.machine.network
         with plan.lock:
             choices = plan.choices(network, plan.sharing(each.placement))
-        key = choices, each.instances, each.bursts is None, network.states_overheads
+        pays = network.states_overheads, network.states_completions
+        key = choices, each.instances, each.bursts is None, pays
         groups.setdefault(key, []).append(i)
     return groups
 

@@ -32,7 +32,7 @@ _Doubles = npt.NDArray[np.float64]
 #: How long messages of every size occupy links between nodes, by the identity of a link.
 _Occupied = dict[int, _Doubles]
 #: Figures of a class of links that do not depend on the size.
-_BY_CLASS = ("receive", "further", "answer", "envelope", "eager_limit", "acknowledged_from")
+_BY_CLASS = ("receive", "completion", "further", "answer", "envelope", "eager_limit", "acknowledged_from")
 _FURTHER, _TRANSMISSION = _BY_CLASS.index("further"), LinkCosts._fields.index("transmission")
 
 
@@ -116,6 +116,7 @@ def _tabulated(plan: Plan, choices: Choices, costs: Costs, instances: int) -> tu
         node_type=node_type,
         bytes=np.array(plan.sizes, np.int64),
         overheads=any(state.network.states_overheads for state in epochs),
+        completes=costs.completes,
         acknowledges=any(state.network.acknowledges for state in epochs),
         apart=parts is not None,
         changes=np.array(costs.change_times, np.float64),
@@ -164,8 +165,9 @@ def _give_links(
         by_class += [
             (
                 link.receive_delay,
+                link.completion,
                 later,
-                empty[id(back), within] + later,
+                empty[id(back), within] + back.completion + later,
                 empty[id(link), within] + later,
                 math.inf if link.eager_limit is None else link.eager_limit,
                 math.inf if link.acknowledged_from is None else link.acknowledged_from,

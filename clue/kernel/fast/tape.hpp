@@ -37,8 +37,9 @@ enum CostKind : int32_t {
     SLEEPING,        // rank: 1, whatever the machine
     // of a pair
     RECEIVING,       // source, dest
+    COMPLETING,      // source, dest: what a receive takes beyond its call
     ENVELOPE,        // source, dest
-    BUSY,            // source, dest, size: the call of a nonblocking send
+    BUSY,            // source, dest, size: the call of a send
     ANY_SIZE,        // source, dest, size: [3] at the sender, further time until arrival, the answer; eager or not by its mode
     SMALL,           // the same, of a message that is eager by its size
     LARGE            // the same, of one that is a rendezvous by its size
@@ -103,6 +104,7 @@ struct Silent {
     void see(int64_t, int32_t) {}
     void receive(int64_t, int32_t) {}
     void pay_receive(int64_t, int32_t) {}
+    void complete(int64_t, int32_t) {}
     void await_sent(int64_t) {}
     void fork(int32_t) {}
     void join(int32_t) {}
@@ -211,6 +213,7 @@ public:
     }
 
     void pay_receive(int64_t s, int32_t dest) { pay(RECEIVING, message(s).source, dest); }
+    void complete(int64_t s, int32_t dest) { pay(COMPLETING, message(s).source, dest); }
 
     void await_sent(int64_t s) {
         write(AWAIT, message(s).sender);
@@ -429,6 +432,7 @@ private:
                                                         : type * m.types + kinds_[kind_[c.y]][lane];
             switch (c.kind) {
                 case RECEIVING: *row = m.receive[link]; break;
+                case COMPLETING: *row = m.completion[link]; break;
                 case ENVELOPE: *row = m.envelope[link]; break;
                 case BUSY: {
                     const int64_t at = link * m.sizes + c.z;

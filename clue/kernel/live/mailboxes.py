@@ -415,7 +415,8 @@ class LiveMailboxes(Mailboxes):
                 box.take(message)
                 posted.receive.match(message)
                 if posted.source == ANY:
-                    posted.receive.cost = self._costs(message, posted.time, 0).receive
+                    cost = self._costs(message, posted.time, 0)
+                    posted.receive.cost, posted.receive.completion = cost.receive, cost.completion
                 self._machine.meet(message, posted.receive)
             else:
                 posted.receive.message = message

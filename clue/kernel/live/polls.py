@@ -142,6 +142,7 @@ class Polls:
             rank = self._rank
             receive = Receive(None)
             receive.cost = rank.receive_cost(seen[0])
+            receive.completion = rank.completion(seen[0])
             self._mailboxes.post((row.context, seen[0], rank.rank, seen[1]), receive)
             rank.requests[row.request] = receive
         return seen
@@ -157,6 +158,7 @@ class Polls:
             done = done[:1]
         for _, name, _ in done:
             del requests[name]
+        self._rank.complete(pending for _, _, pending in done)
         return [(i, self._outcome(pending, name)) for i, name, pending in done]
 
     # -- waits --------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ class MessageCost(NamedTuple):
         transmission: Further time until arrival: what the link states, and the latency between parts of a topology.
         receive: Time of the receiving call.
         eager: Whether the message is sent without waiting for its receive.
-        answer: Travel time of the receiver's answer to a rendezvous: an empty message the other way.
+        answer: Time until the receiver's answer to a rendezvous, an empty message the other way, has been handled.
         envelope: Travel time of an empty message this way: when a probe can see a rendezvous.
         between_nodes: Whether it crosses the network.
         travel: Time from its start to its arrival without the latency between parts of a topology.
@@ -41,8 +41,9 @@ class MessageCost(NamedTuple):
         bucket: Depth of the token buckets of the links that it shares, bytes.
         held: For how much of the message an eager sender is held, from 0 to 1: with ports, the fraction of the wait for
             the send port; with flows, the fraction of the bytes that must have left before the sender continues.
-        call: What the call of a nonblocking send takes; ``None``: as long as the data keep the sender.
+        call: Processor time that the call of a send takes; ``None``: as long as the data keep the sender.
         acknowledged: Whether an eager send ends only when the receiver's library has acknowledged it.
+        completion: Processor time of the receiver once the message is there, beyond that of the receiving call.
     """
 
     send: float
@@ -62,6 +63,7 @@ class MessageCost(NamedTuple):
     held: float
     call: float | None
     acknowledged: bool
+    completion: float
 
 
 class Costs:
@@ -75,6 +77,7 @@ class Costs:
 
     Attributes:
         cold_types: Names of the node types on which a wait makes the bursts after it longer.
+        completes: Whether receives take processor time beyond that of their calls on any link.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class Costs:
         self._ports: dict[int, PortLinks] = {}
         self._occupied: frozenset[int] = frozenset(placement.nodes)
         self.cold_types = cold_types(machine)
+        self.completes = any(state.network.states_completions for state in self._epochs)
         self._domains = tuple(machine.domains(placement.nodes)) if has_domains(machine) else None
         self._further, parts = distance(machine)
         self._parts = None if parts is None else parts.tolist()
@@ -178,7 +182,7 @@ class Costs:
             transmission=transmission + further,
             receive=link.receive_delay,
             eager=link.eager_limit is None or nbytes <= link.eager_limit,
-            answer=(envelope if back is link else empty_message(back)) + further,
+            answer=(envelope if back is link else empty_message(back)) + back.completion + further,
             envelope=envelope + further,
             between_nodes=not same,
             travel=travel,
@@ -191,6 +195,7 @@ class Costs:
             held=held(contention, *grown, occupied, within=same),
             call=None if link.send_overhead is None else link.send_overhead(nbytes),
             acknowledged=link.acknowledged_from is not None and nbytes >= link.acknowledged_from,
+            completion=link.completion,
         )
 
     def poll_delay(self, rank: int, time: float) -> float:

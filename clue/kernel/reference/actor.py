@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -213,10 +213,19 @@ class Actor:
             else:
                 self.spend(Activity.SEND, cost.call)
         elif message.sent is not None:
+            end = 0.0 if cost.call is None else self.clock + cost.call
             if message.leaves > self.clock and cost.held:
                 self.wait_until(self.clock + (message.leaves - self.clock) * cost.held, message, Until.LEAVES)
             self.spend(Activity.SEND, message.busy, message)
             message.sent = self.clock
+            self._end_call(end)
+        elif cost.call is not None:
+            message.call_ends = self.clock + cost.call
+
+    def _end_call(self, end: float) -> None:
+        """Spend processor time until the call of a blocking send is done, if its data have left before."""
+        if end > self.clock:
+            self.spend(Activity.SEND, end - self.clock, end=end)
 
     def _observe(self, message: Message) -> None:
         seen = self.machine.observation
@@ -240,6 +249,7 @@ class Actor:
             self.spend(Activity.SEND, message.sent - self.clock, message, end=message.sent)
             if slept:
                 self.wake(since)
+        self._end_call(message.call_ends)
         # An eager message that nobody acknowledges leaves whatever its sender does.
         if self.in_calls and self.clock > since and (message.acknowledged or not message.eager):
             yield from self.until_in_call()
@@ -260,10 +270,17 @@ class Actor:
             return self.costs.poll_delay(self.number, self.clock)
         return self.costs.message(self.offset + source, self.number, 0, self.clock).receive
 
+    def completion(self, source: int) -> float:
+        """Return the further processor time of a receive that begins now; 0 while its source is not known."""
+        if source < 0 or not self.costs.completes:
+            return 0.0
+        return self.costs.message(self.offset + source, self.number, 0, self.clock).completion
+
     def post(self, channel: Channel) -> Receive:
         """Post a receive at the time of this actor's clock."""
         receive = self.receive_type(self.clock, self.place)
         receive.cost = self.receive_cost(channel[1])
+        receive.completion = self.completion(channel[1])
         message = self.mailboxes.post(channel, receive)
         if message is not None:
             self.machine.meet(message, receive)
@@ -279,6 +296,22 @@ class Actor:
         if self.in_calls and self.clock > since:
             yield from self.until_in_call()
         self.spend(Activity.RECEIVE, receive.cost)
+        self.complete((receive,))
+
+    def complete(self, pendings: Iterable[Pending]) -> None:
+        """Spend what a call takes once the messages of its receives are there: the figure of the first of these."""
+        first = next((each for each in pendings if isinstance(each, Receive)), None)
+        if first is not None and first.completion:
+            self.spend(Activity.RECEIVE, first.completion)
+
+    def until_complete(self, pendings: Iterable[Pending]) -> Events:
+        """Block until operations are complete, but do not spend what the first receive among them then takes."""
+        since = self.clock
+        for each in pendings:
+            if each.end is None:
+                yield from self.until_known(each)
+            self.wait_until(each.end, each)  # type: ignore[arg-type]
+        self.wake(since)
 
     # -- collectives --------------------------------------------------------------------------------------
 
@@ -320,14 +353,10 @@ class Actor:
             if self.keep_sending(message):
                 pending.append(message)
         since = self.clock
-        for each in pending:
-            if each.end is None:
-                yield from self.until_known(each)
-            self.wait_until(each.end, each)  # type: ignore[arg-type]
+        yield from self.until_complete(pending)
         if self.in_calls and self.clock > since:
             yield from self.until_in_call()
-        if self.turns is not None:
-            self.wake(since)
+        self.complete(pending)
 
 
 class Background(Actor):

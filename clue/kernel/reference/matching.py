@@ -48,6 +48,7 @@ class Message:
         leaves: When its data start, seconds, once that is known.
         busy: How long the sender is busy with its data from then on, seconds.
         leaving: How much longer than that its data keep the sender of a rendezvous, seconds.
+        call_ends: When the processor is done with the call of a blocking eager send, seconds; 0 if that is not stated.
         site: The sender's call site.
         sent: When the sender is free of it, or ``None`` while that is not known.
         arrival: When it has arrived, or ``None`` while that is not known.
@@ -61,6 +62,7 @@ class Message:
         "answered",
         "arrival",
         "busy",
+        "call_ends",
         "called",
         "dest",
         "eager",
@@ -86,7 +88,7 @@ class Message:
         self.ready = ready
         self.order = order
         self.leaves = ready
-        self.busy = self.leaving = 0.0
+        self.busy = self.leaving = self.call_ends = 0.0
         self.eager = True
         self.acknowledged = False
         self.envelope: float | None = None
@@ -111,16 +113,17 @@ class Receive:
         posted: When the receive was posted, seconds; ``None`` for a matched probe whose receive is still to come.
         place: The actor that posted it: 0 for the rank itself, i for its i-th nonblocking collective.
         cost: Time of the receive call.
+        completion: Further processor time once the message is there, seconds.
         message: The message that it matched.
         waiter: Event of a receiver blocked until the message's arrival is known.
     """
 
-    __slots__ = ("cost", "message", "place", "posted", "waiter")
+    __slots__ = ("completion", "cost", "message", "place", "posted", "waiter")
 
     def __init__(self, posted: float | None, place: int = 0) -> None:
         self.posted = posted
         self.place = place
-        self.cost = 0.0
+        self.cost = self.completion = 0.0
         self.message: Message | None = None
         self.waiter: simpy.Event | None = None
 

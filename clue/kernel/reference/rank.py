@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 import simpy
 
@@ -221,6 +221,7 @@ class Rank(Actor):
             return self.finish_receive(receive)
         self.sleep_until(end, receive)
         self.spend(Activity.RECEIVE, receive.cost)
+        self.complete((receive,))
         return None
 
     def note(self, row: Row, found: Receive | Message) -> None:
@@ -242,7 +243,7 @@ class Rank(Actor):
             pending = self.requests.get(name)
             if pending is not None:
                 end = pending.end
-                if end is None:
+                if end is None or self.costs.completes:
                     return self._wait_for_all(names)
                 if end > latest:
                     latest, last = end, pending
@@ -252,15 +253,16 @@ class Rank(Actor):
         return None
 
     def _wait_for_all(self, names: tuple[int, ...]) -> Events:
-        since = self.clock
+        pendings = [self.requests[name] for name in names if name in self.requests]
+        yield from self.until_complete(self._taken(names))
+        self.complete(pendings)
+
+    def _taken(self, names: Iterable[int]) -> Iterator[Pending]:
+        """Take open requests one by one: a rank that is stuck still has those that it has not come to."""
         for name in names:
             pending = self.requests.pop(name, None)
-            if pending is None:
-                continue
-            if pending.end is None:
-                yield from self.until_known(pending)
-            self.wait_until(pending.end, pending)  # type: ignore[arg-type]
-        self.wake(since)
+            if pending is not None:
+                yield pending
 
     def poll(self, row: Row) -> None:
         """Pay for one poll: the time of a Test or probe call."""
@@ -296,6 +298,7 @@ class Rank(Actor):
         channel = (row.context, row.peer, self.rank, row.tag)
         receive = Receive(None)
         receive.cost = self.receive_cost(row.peer)
+        receive.completion = self.completion(row.peer)
         self.mailboxes.post(channel, receive)
         self.note(row, receive)
         if receive.message is None:

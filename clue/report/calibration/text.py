@@ -45,6 +45,7 @@ def _link_text(place: str, calibration: Calibration) -> Iterator[RenderableType]
             ("send delay", _curve(link.send_delay)),
             ("transmission delay", _curve(link.transmission_delay)),
             ("receive delay", format_time(link.receive_delay)),
+            ("receive overhead", "" if link.receive_overhead is None else format_time(link.receive_overhead)),
             ("eager limit", limit),
             ("token bucket", f"{format_size(link.bucket)} at once after idle time" if link.bucket else ""),
             ("copies at once", f"{format_size(copied)}/s together" if copied is not None else ""),
@@ -101,6 +102,9 @@ def _quality(calibration: Calibration) -> Iterator[str]:
                 f"{what}, simulated: off by {format_share(median, 1)} in the median, "
                 f"{format_share(most, 1)} at the 90th percentile, {format_share(worst, 1)} at most"
             )
+    if (both := calibration.residuals.exchange) is not None:
+        times = f"{format_time(both.measured)}, simulated {format_time(both.fitted)}"
+        yield f"two ranks that send a short message at once, then receive: {times} ({format_share(both.error, 1, '+')})"
 
 
 def network_document(between: Calibration | None, within: Calibration | None, path: str) -> dict[str, object]:
@@ -115,14 +119,16 @@ def network_document(between: Calibration | None, within: Calibration | None, pa
 
 def _link_document(calibration: Calibration) -> dict[str, object]:
     measurement, fitted = calibration.measurement, calibration.fitted
-    residuals = {"one_way": calibration.residuals.one_way, "gap": calibration.residuals.gap}
+    found = calibration.residuals
+    exchanges = () if found.exchange is None else (found.exchange,)
+    residuals = {"one_way": found.one_way, "gap": found.gap, "exchange": exchanges}
     return {
         "source": measurement.source,
         "hosts": list(measurement.hosts),
         **fields(measurement, "mpi", "date"),
         "send_delay": _points(fitted.link.send_delay),
         "transmission_delay": _points(fitted.link.transmission_delay),
-        **fields(fitted.link, "receive_delay", "eager_limit"),
+        **fields(fitted.link, "receive_delay", "receive_overhead", "eager_limit"),
         "copy_bandwidth": fitted.copy_bandwidth,
         "port_busy": None if fitted.link.busy is None else _points(fitted.link.busy),
         "bucket": fitted.link.bucket,

@@ -81,7 +81,7 @@ def cold_start_document(start: ColdStart) -> Document | None:
 def _link(link: Link) -> Document:
     return {
         **fields(link, "send_delay", "transmission_delay", "receive_delay", "eager_limit"),
-        **fields(link, "send_overhead", "acknowledged_from"),
+        **fields(link, "send_overhead", "receive_overhead", "acknowledged_from"),
         "noise": asdict(link.noise),
         **fields(link, "busy", "bucket"),
     }

@@ -70,7 +70,7 @@ def delays(link: Link, sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64
     """Return send, transmission and total delay in seconds, shape (3, sizes)."""
     send = np.array([link.send_delay(size) for size in sizes])
     travel = np.array([link.transmission_delay(size) for size in sizes])
-    return np.stack((send, travel, send + travel + link.receive_delay))
+    return np.stack((send, travel, [link.one_way(size) for size in sizes]))
 
 
 def _draw_link(axes: Axes, name: str, link: Link, sizes: npt.NDArray[np.float64]) -> None:

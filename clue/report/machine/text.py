@@ -133,12 +133,12 @@ def _delays(machine: Machine) -> Table:
             limit += f", {format_size(link.bucket)} at once"
         send = [link.send_delay(size) for size in SHOWN_SIZES]
         travel = [link.transmission_delay(size) for size in SHOWN_SIZES]
-        whole = [s + t + link.receive_delay for s, t in zip(send, travel, strict=True)]
+        whole = [link.one_way(size) for size in SHOWN_SIZES]
         add_row(shown, name, "send", *map(format_time, send))
         add_row(shown, f"  {limit}", "transmission", *map(format_time, travel))
         if link.send_overhead is not None:
-            add_row(shown, "", "call of Isend", *[format_time(link.send_overhead(size)) for size in SHOWN_SIZES])
-        add_row(shown, "", "receive", *([format_time(link.receive_delay)] * len(SHOWN_SIZES)))
+            add_row(shown, "", "call of a send", *[format_time(link.send_overhead(size)) for size in SHOWN_SIZES])
+        add_row(shown, "", "receive", *([format_time(link.receive_delay + link.completion)] * len(SHOWN_SIZES)))
         if link.busy is not None:
             add_row(shown, "", "busy", *[format_time(link.busy(size)) for size in SHOWN_SIZES])
         add_row(shown, "", "total", *map(format_time, whole), end_section=True)

@@ -88,12 +88,7 @@ def _networks(parts: Sequence[NetworkPart]) -> RenderableType:
 
 
 def _one_way(part: NetworkPart, size: float) -> str:
-    link = part.link
-    return (
-        NONE
-        if link is None
-        else format_time(link.send_delay(size) + link.transmission_delay(size) + link.receive_delay)
-    )
+    return NONE if part.link is None else format_time(part.link.one_way(size))
 
 
 def _switches(parts: Sequence[Switch]) -> RenderableType:
