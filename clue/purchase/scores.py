@@ -143,16 +143,6 @@ class Scores:
         return unit_of(self._scenario.criterion, currency)
 
     @property
-    def count_money(self) -> bool:
-        """Whether scores, the budget or limits depend on prices; a weighted sum does if any of its criteria does."""
-        return (
-            self._scenario.criterion in IN_MONEY
-            or self._scenario.budget is not None
-            or self._scenario.limits.total_cost is not None
-            or any(part.count_money for part in self.parts.values())
-        )
-
-    @property
     def need_best_rates(self) -> bool:
         """Whether scores are relative to the best rates."""
         return self._scenario.criterion is Criterion.POINTS
