@@ -53,6 +53,8 @@ _SPEED = {unit + "/s": factor for unit, factor in _WORK.items()}
 _PER_BYTE = {f"{time}/{size}": seconds / number for time, seconds in _TIME.items() for size, number in _SIZE.items()}
 _POWER = {prefix + "W": factor for prefix, factor in _DECIMAL.items() if prefix in {"", "k", "M", "G"}}
 _ENERGY = {power + "h": _HOUR * watts for power, watts in _POWER.items()} | {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9}
+#: A kilowatt hour in joules.
+KWH = _ENERGY["kWh"]
 _FREQUENCY = {prefix + "Hz": factor for prefix, factor in _DECIMAL.items() if prefix in {"", "k", "M", "G"}}
 _TRANSFERS = {prefix + "T/s": factor for prefix, factor in _DECIMAL.items() if prefix in {"M", "G"}}
 _MASS = {"g": 1e-3, "kg": 1.0, "t": 1e3}

@@ -2,10 +2,9 @@
 
 For the first few options, each parameter of their machines is changed, one at a time, and so is each figure of their
 costs on which the criterion, the budget or a limit depends: prices, electricity, shares of use
-(:mod:`clue.purchase.prices`). If options have a
-parameter in common (equal figures under one name), it changes for all of them at once. Splits are chosen again. The
-budget and all limits hold: an option that a change makes too expensive loses its place. All other options are
-unchanged: only their best rates matter, because points are relative to these.
+(:mod:`clue.purchase.prices`). If options have a parameter in common (equal figures under one name), it changes for all
+of them at once. Splits are chosen again. The budget and all limits hold: an option that a change makes too expensive
+loses its place. All other options are unchanged: only their best rates matter, because points are relative to these.
 """
 
 from __future__ import annotations

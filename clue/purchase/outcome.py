@@ -14,12 +14,10 @@ from clue.purchase.questions.answers import Answers
 from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.scenario import Criterion
 from clue.uncertainty import ModelError, Sampling, Spread
-from clue.units import Money, count_of, format_measure, format_time
+from clue.units import KWH, Money, count_of, format_measure, format_time
 
 if TYPE_CHECKING:
     import pandas
-
-_JOULES_PER_KWH = 3.6e6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +143,7 @@ class OptionCost:
         return {
             **{f"cost {item} ({self.currency})": amount for item, amount in amounts.items()},
             "cost busy (share of the service life)": self.sheet.busy,
-            "cost energy (kWh)": None if self.sheet.energy is None else self.sheet.energy / _JOULES_PER_KWH,
+            "cost energy (kWh)": None if self.sheet.energy is None else self.sheet.energy / KWH,
             "cost carbon (kg)": self.sheet.carbon,
         }
 

@@ -64,9 +64,10 @@ def figures_for(criterion: Criterion, option: Option) -> dict[str, Stated]:
 def figures_in(scenario: Scenario, option: Option) -> dict[str, Stated]:
     """Return the figures of an option's costs on which its place may depend: by criterion, budget and limits."""
     limits = scenario.limits
-    names = set(figures_for(scenario.criterion, option))
+    criteria = {scenario.criterion, *scenario.weighted}
     if limits.total_cost is not None:
-        names |= set(figures_for(Criterion.TOTAL_COST, option))
+        criteria.add(Criterion.TOTAL_COST)
+    names = {name for criterion in criteria for name in figures_for(criterion, option)}
     if scenario.budget is not None:
         parts = () if option.costs is None else option.costs.parts
         names |= {each.name for each in _of_price(option)} | {f"parts.{part.name}.price" for part in parts}

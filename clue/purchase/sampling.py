@@ -9,8 +9,8 @@ if all their times are at the 10th percentile and their uncertain prices at the 
 be hundreds of them: at most as many as there are first options are sampled, and the others are only counted.
 
 The budget and limits hold in every sample: an option that exceeds the budget, or misses a deadline, the runs per month
-or the largest total cost in a sample is not the best in it. Uncertain prices are drawn as well, if there is a budget,
-or the criterion or a limit depends on money (:mod:`clue.purchase.prices`).
+or the largest total cost in a sample is not the best in it. Uncertain prices are drawn as well, if the criterion, the
+budget or a limit depends on them (:mod:`clue.purchase.prices`).
 
 A time that a fitted model or a skeleton predicts, without a simulation, has the error of that method alone.
 
@@ -34,7 +34,7 @@ from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
 from clue.purchase.attempts import Attempt, Cell, Choice, Run
 from clue.purchase.limits import is_affordable
-from clue.purchase.prices import at_best, drawn, is_uncertain
+from clue.purchase.prices import at_best, drawn, figures_in, is_uncertain
 from clue.purchase.scenario import Scenario
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
@@ -209,7 +209,9 @@ class RankingSampler:
         )
 
     def _has_uncertain_prices(self, attempt: Attempt) -> bool:
-        return self._sampling.noise and self._scores.count_money and is_uncertain(attempt.option)
+        if not self._sampling.noise or not is_uncertain(attempt.option):
+            return False
+        return any(each.deviation for each in figures_in(self._scenario, attempt.option).values())
 
     def _noise(self, task: Task) -> float | None:
         """Return the standard deviation of a task's noise, if it is drawn."""

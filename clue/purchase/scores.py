@@ -52,9 +52,9 @@ from clue.purchase.points import FULL_POINTS, points_for
 from clue.purchase.queueing import QUEUED, Queues
 from clue.purchase.scenario import COSTS, IN_MONEY, Criterion, Option, Scenario
 from clue.purchase.sustained import geometric_mean, improvement, rate_per_node
+from clue.units import KWH
 
 _SECONDS_PER_HOUR = 3600.0
-_JOULES_PER_KWH = 3.6e6
 _TERA = 1e12
 _UNITS = {
     Criterion.POINTS: "points",
@@ -141,16 +141,6 @@ class Scores:
         prices = [self._scenario.budget, *(option.price for option in self._scenario.options)]
         currency = next((price.currency for price in prices if price is not None), "")
         return unit_of(self._scenario.criterion, currency)
-
-    @property
-    def count_money(self) -> bool:
-        """Whether scores, the budget or limits depend on prices; a weighted sum does if any of its criteria does."""
-        return (
-            self._scenario.criterion in IN_MONEY
-            or self._scenario.budget is not None
-            or self._scenario.limits.total_cost is not None
-            or any(part.count_money for part in self.parts.values())
-        )
 
     @property
     def need_best_rates(self) -> bool:
@@ -317,7 +307,7 @@ class Scores:
         if self._scenario.criterion is Criterion.THROUGHPUT:
             return cell.throughput * _SECONDS_PER_HOUR
         figure = self.accounts.figure(attempt, w, self._scenario.criterion)
-        return figure / _JOULES_PER_KWH if self._scenario.criterion is Criterion.ENERGY_PER_RUN else figure
+        return figure / KWH if self._scenario.criterion is Criterion.ENERGY_PER_RUN else figure
 
     def misses(self, attempt: Attempt) -> list[Miss]:
         """Return the limits that an option misses; until it is settled, those that it certainly misses."""

@@ -239,7 +239,7 @@ class Sample:
             for loop, of_loop in zip(self.loops, runs, strict=True)
         ]
         least, shortest = SHORTEST * _carried_over(machine, placement), min(each.seconds.min() for each in slopes)
-        if shortest < least:
+        if max(shortest, 0.0) < least:
             raise UnsteadyError(
                 f"{self.source.said.name}: not steady: iterations must take {format_time(least)} or more on "
                 f"{machine.name}, as its turns or token buckets carry over from one to the next, got "

@@ -236,6 +236,17 @@ def test_the_budget_counts_uncertain_prices() -> None:
     ) in ranking.warnings
 
 
+def test_an_uncertain_cost_on_which_nothing_depends_is_no_noise() -> None:
+    """Staff counts in the total cost, but not in the price, nor in the makespan: samples beside a budget are equal."""
+    staffed = replace(of_price("one", 100), costs=Costs(yearly={"staff": 9.0}, deviations={"staff": 0.1}))
+    asked = Scenario(
+        "by hand", (workload(ranks=(1,)),), (staffed,), criterion=Criterion.MAKESPAN, budget=Money(105, "EUR")
+    )
+    ranking = rank_options(asked, ReplayPredictor(traces), sampling=Sampling(10))
+    assert ranking.entries[0].best is None
+    assert any("no noise is stated" in each for each in ranking.warnings)
+
+
 def test_an_uncertain_price_may_bring_a_later_option_first() -> None:
     """With one position requested, an option whose uncertain price reaches the first one's is sampled as well."""
     asked = Scenario(

@@ -12,14 +12,13 @@ from clue.report.page.parts import Cell, Section
 from clue.report.ranking.text import ITEMS, costs_title
 from clue.report.shared import style
 from clue.report.shared.table import NONE
-from clue.units import format_amount, format_figure, format_power, format_share
+from clue.units import KWH, format_amount, format_figure, format_power, format_share
 
 #: Colours of items, from Paul Tol's muted scheme for the colour-blind; the same for an item on every page.
 _COLOURS = dict(zip(ITEMS, ("#332288", "#DDCC77", "#88CCEE", "#44AA99", "#117733", "#CC6677", "#882255", "#AA4499",
                             "#999933", "#BBBBBB"), strict=True))  # fmt: skip
 #: Largest numbers of options with lines, and with bars, in a chart.
 MOST_LINES, MOST_BARS = len(style.SERIES), 20
-_KWH = 3.6e6
 
 Known = Sequence[tuple[Entry, OptionCost]]
 
@@ -125,7 +124,7 @@ def _energy(known: Known) -> Section:
     rows = [
         (
             Cell(each.option),
-            _figure(cost.sheet.energy, 1000 * _KWH),
+            _figure(cost.sheet.energy, 1000 * KWH),
             _figure(cost.sheet.carbon, 1000.0),
             Cell(NONE) if cost.power is None else Cell(format_power(cost.power), cost.power),
         )
@@ -141,7 +140,7 @@ def _runs(known: Known) -> Section:
     columns = [("option", False), ("workload", False), (f"a run costs ({currency})", True), ("kWh", True),
                ("kg CO2", True)]  # fmt: skip
     rows = [
-        (Cell(each.option), Cell(name), _figure(run.cost), _figure(run.energy, _KWH), _figure(run.carbon))
+        (Cell(each.option), Cell(name), _figure(run.cost), _figure(run.energy, KWH), _figure(run.carbon))
         for each, cost in known
         for name, run in cost.per_run.items()
     ]

@@ -8,12 +8,11 @@ from clue.report.answers.document import answers_document
 from clue.report.queue.document import queue_document
 from clue.report.result.document import sampling_document
 from clue.report.shared.document import Document, fields, interval, money, plain
+from clue.units import KWH
 
 if TYPE_CHECKING:
     from clue.purchase import ComponentOutcome, Entry, Ranking, WorkloadOutcome
     from clue.purchase.outcome import OptionCost
-
-_JOULES_PER_KWH = 3.6e6
 
 
 def ranking_document(ranking: Ranking) -> Document:
@@ -105,7 +104,7 @@ def _cost(cost: OptionCost) -> Document:
 
 
 def _kwh(joules: float | None) -> float | None:
-    return None if joules is None else joules / _JOULES_PER_KWH
+    return None if joules is None else joules / KWH
 
 
 def _workload(outcome: WorkloadOutcome) -> Document:

@@ -10,7 +10,7 @@ from clue.report.answers.text import answers_text
 from clue.report.queue.text import how_queued, queue_table
 from clue.report.shared.table import NONE, Fitted, add_row, bullets, heading, stack, table, words
 from clue.report.shared.warnings import warnings_text
-from clue.units import YEAR, format_amount, format_figure, format_measure, format_number, format_share, format_time
+from clue.units import KWH, YEAR, format_amount, format_figure, format_measure, format_number, format_share, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -193,9 +193,7 @@ def costs_table(ranking: Ranking) -> Fitted | None:
         amounts = [
             NONE if each is None else format_amount(each) for each in (sheet.total, *map(sheet.items.get, items))
         ]
-        used = (
-            (format_share(sheet.busy, 1), _thousands(sheet.energy, 3.6e6), _thousands(sheet.carbon)) if energy else ()
-        )
+        used = (format_share(sheet.busy, 1), _thousands(sheet.energy, KWH), _thousands(sheet.carbon)) if energy else ()
         add_row(shown, option, *amounts, *used)
     return Fitted(shown)
 
