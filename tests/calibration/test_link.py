@@ -131,6 +131,18 @@ def test_an_exchange_tells_what_a_receive_takes(call: float, overhead: float | N
         assert abs(compared.one_way[0].error) < 0.02
 
 
+def test_an_exchange_is_compared_with_empty_messages() -> None:
+    """If the smallest measured size is a rendezvous, two ranks that both send first would wait for ever.
+
+    Two empty messages take s + t + r = 1 + 2 + 0.5 us.
+    """
+    known = Link(Curve.line(1e-6, 1e-9), Curve.line(2e-6, 1e-9), 0.5e-6, 512)
+    found = measured(known)
+    large = tuple(row for row in found.rows if row.size > 512)
+    compared = residuals(replace(found, rows=large, exchange=Estimate.alone(4e-6)), pair(known))
+    assert compared.exchange is not None and compared.exchange.fitted == pytest.approx(3.5e-6)
+
+
 def test_a_last_slope_between_sizes_close_to_each_other_is_said_to_be_left_out() -> None:
     """The last of NetPIPE's times is 10 % too long, 3 B beyond the size before: a note says that this does not go on.
 
