@@ -264,11 +264,11 @@ def _receive_overhead(measurement: Measurement, rows: Sequence[SizeRow], receive
     trip s + t + o, calls are longer than the travel of messages, and o is what the send's call leaves of it.
     """
     first, both = rows[0], measurement.exchange
-    if both is None or first.one_way is None or first.blocked is None:
+    if both is None or first.one_way is None or first.call is None:
         return None
     if both.value <= (1 + _SAME) * first.one_way.value:
         return None
-    found = min(both.value - first.blocked.value, _MOST_OF_RECEIVE * first.one_way.value)
+    found = min(both.value - first.call.value, _MOST_OF_RECEIVE * first.one_way.value)
     return found if found > (1 + _SAME) * receive else None
 
 
