@@ -34,6 +34,8 @@ _JUMP, _JUMP_NOISE = 0.4, 6.0
 _EMPTY_SHARE = 0.2
 #: Largest share of an empty message's time that its receive may take: a message leaves before it is received.
 _MOST_OF_RECEIVE = 0.95
+#: A receive on its own takes at most so many times as long as a message of a stream.
+_MOST_GAPS = 2.0
 #: Relative difference below which two times may be equal.
 _SAME = 0.05
 #: Smallest share of a window's time per message that remains when the answer's part is subtracted.
@@ -261,14 +263,16 @@ def _receive_overhead(measurement: Measurement, rows: Sequence[SizeRow], receive
     """Return the processor time of a receive; ``None`` if unknown, or if it is no more than that of its call.
 
     Two ranks that send to each other at once, then receive, take max(c, s + t) + o: if that is more than the half round
-    trip s + t + o, calls are longer than the travel of messages, and o is what the send's call leaves of it.
+    trip s + t + o, calls are longer than the travel of messages, and o is what the send's call leaves of it. This says
+    nothing on a network whose latency outweighs the calls: there an exchange is longer for other reasons.
     """
-    first, both = rows[0], measurement.exchange
-    if both is None or first.one_way is None or first.call is None:
+    first, both, gap = rows[0], measurement.exchange, _gaps(measurement.rows).get(rows[0].size)
+    if both is None or first.one_way is None or first.call is None or gap is None:
         return None
-    if both.value <= (1 + _SAME) * first.one_way.value:
+    half, call = first.one_way.value, first.call.value
+    if both.value <= (1 + _SAME) * half or half > call + _MOST_GAPS * gap.value:
         return None
-    found = min(both.value - first.call.value, _MOST_OF_RECEIVE * first.one_way.value)
+    found = min(both.value - call, _MOST_OF_RECEIVE * half)
     return found if found > (1 + _SAME) * receive else None
 
 

@@ -143,6 +143,15 @@ def test_an_exchange_is_compared_with_empty_messages() -> None:
     assert compared.exchange is not None and compared.exchange.fitted == pytest.approx(3.5e-6)
 
 
+def test_an_exchange_over_a_long_cable_tells_nothing() -> None:
+    """A half round trip of 1 + 400 + 0.5 us; an exchange takes a tenth more. Calls of 4 us cannot explain that."""
+    far = Link(Curve.line(1e-6, 1e-9), Curve.line(400e-6, 1e-9), 0.5e-6)
+    found = measured(far)
+    rows = tuple(replace(row, call=Estimate.alone(4e-6)) for row in found.rows)
+    fitted = fit_link(replace(found, rows=rows, exchange=Estimate.alone(440e-6)))
+    assert fitted.link.receive_overhead is None
+
+
 def test_a_last_slope_between_sizes_close_to_each_other_is_said_to_be_left_out() -> None:
     """The last of NetPIPE's times is 10 % too long, 3 B beyond the size before: a note says that this does not go on.
 
