@@ -53,11 +53,11 @@ def agree(layer: Layer, comm: LiveComm, said: object = None) -> tuple[list[Any],
     return [answers[at] for at in place.local], [answers[at] for at in place.remote]
 
 
-def _constructor(build: Callable[..., Any], *, real_alone: bool = True) -> Factory:
+def _constructor(build: Callable[..., Any], *, real_alone: bool = False) -> Factory:
     """Make the factory of a constructor of (layer, original, communicator object, virtual communicator, arguments).
 
-    On a communicator of one process the real constructor does everything, unless it takes a group or has a topology,
-    which are ours.
+    With ``real_alone`` the real constructor does everything on a communicator of one process. Groups and topologies are
+    ours even there.
     """
 
     def make(layer: Layer, original: Any) -> Any:
@@ -302,7 +302,7 @@ def _compare(layer: Layer, original: Any) -> Any:
     return call
 
 
-_DUP, _IDUP = _constructor(_dup, real_alone=False), _idup_alone
+_DUP, _IDUP = _constructor(_dup), _idup_alone
 
 CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "Clone"): _DUP,
@@ -310,15 +310,15 @@ CALLS: dict[tuple[str, str], Factory] = {
     ("Comm", "Dup_with_info"): _DUP,
     ("Comm", "Idup"): _IDUP,
     ("Comm", "Idup_with_info"): _IDUP,
-    ("Comm", "Split"): _constructor(_split),
-    ("Comm", "Split_type"): _constructor(_split_type),
-    ("Comm", "Create"): _constructor(_create, real_alone=False),
-    ("Intracomm", "Create_group"): _constructor(_create_group, real_alone=False),
-    ("Intracomm", "Create_cart"): _constructor(_create_cart, real_alone=False),
-    ("Intracomm", "Create_graph"): _constructor(_create_graph, real_alone=False),
-    ("Intracomm", "Create_dist_graph_adjacent"): _constructor(_create_adjacent, real_alone=False),
-    ("Intracomm", "Create_dist_graph"): _constructor(_create_distributed, real_alone=False),
-    ("Cartcomm", "Sub"): _constructor(_sub, real_alone=False),
+    ("Comm", "Split"): _constructor(_split, real_alone=True),
+    ("Comm", "Split_type"): _constructor(_split_type, real_alone=True),
+    ("Comm", "Create"): _constructor(_create),
+    ("Intracomm", "Create_group"): _constructor(_create_group),
+    ("Intracomm", "Create_cart"): _constructor(_create_cart),
+    ("Intracomm", "Create_graph"): _constructor(_create_graph),
+    ("Intracomm", "Create_dist_graph_adjacent"): _constructor(_create_adjacent),
+    ("Intracomm", "Create_dist_graph"): _constructor(_create_distributed),
+    ("Cartcomm", "Sub"): _constructor(_sub),
     ("Comm", "Free"): _free,
     ("Comm", "Disconnect"): _free,
     ("Intracomm", "Create_from_group"): of_layer(_create_from_group),

@@ -368,8 +368,7 @@ private:
         }
         a.slot = source.meet(slots, a, i, false);
         a.cost = receive_cost(a, offset(a) + call.peer);
-        note_completion(a, a.slot, offset(a) + call.peer);
-        post(a, a.slot);
+        post(a, a.slot, offset(a) + call.peer);
         if (!call.requested) {
             a.stage = RECEIVE_ENDS;
             return;
@@ -509,7 +508,7 @@ private:
     // A rank notes the first receive of a wait, which is complete by the end of it.
     HOT bool wait_for_receive(Actor& a, int32_t s) {
         if (!await_arrival(a, s)) return false;
-        if (a.slot < 0) {
+        if (m.completes && a.slot < 0) {
             a.slot = s;
             a.cost = details(s).completion;
         }

@@ -29,16 +29,21 @@ protected:
         const bool eager = (small || flags & FLAG_BUFFERED) && !(flags & FLAG_SYNCHRONOUS);
         if (RECORDER::RECORDS) {
             const CostKind kind = flags & (FLAG_BUFFERED | FLAG_SYNCHRONOUS) ? ANY_SIZE : eager ? SMALL : LARGE;
-            if (!eager) tape.ready(s, kind, a.number, dest, size);
-            else if (!m.overheads) tape.send(s, kind, a.number, dest, size);
-            else tape.go(s, kind, a.number, dest, size);
-            if (eager && m.overheads && blocking) tape.await_sent(s);
+            if (!eager) {
+                tape.ready(s, kind, a.number, dest, size);
+            } else if (!m.overheads) {
+                tape.send(s, kind, a.number, dest, size);
+            } else {
+                tape.go(s, kind, a.number, dest, size);
+                if (blocking) tape.await_sent(s);
+            }
         }
         return eager ? launch_eager(a, s, dest, size, l, flags, blocking) : launch_rendezvous(a, s, dest, size, l, blocking);
     }
 
     // Post a receive; `posted` is now.
-    HOT void post(Actor& a, int32_t s) {
+    HOT void post(Actor& a, int32_t s, int32_t source) {
+        note_completion(a, s, source);
         Slot& slot = this->slot(s);
         slot.state |= POSTED;
         if (!(slot.state & LAUNCHED)) {
@@ -89,7 +94,7 @@ protected:
         tape.receive(s, a.number);
         sleep_until(a, slot(s).time);
         spend(a, a.cost);
-        complete(a, s, details(s).completion);
+        if (m.completes) complete(a, s, details(s).completion);
     }
 
     // Note what a receive that is posted now takes once its message is there.
@@ -99,7 +104,6 @@ protected:
 
     // Pay that for the first receive of a call.
     void complete(Actor& a, int32_t s, double seconds) {
-        if (!m.completes) return;
         tape.complete(s, a.number);
         if (seconds > 0.0) spend(a, seconds);
     }

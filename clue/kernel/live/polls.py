@@ -141,8 +141,7 @@ class Polls:
         if seen is not None:
             rank = self._rank
             receive = Receive(None)
-            receive.cost = rank.receive_cost(seen[0])
-            receive.completion = rank.completion(seen[0])
+            rank.price(receive, seen[0])
             self._mailboxes.post((row.context, seen[0], rank.rank, seen[1]), receive)
             rank.requests[row.request] = receive
         return seen

@@ -270,17 +270,18 @@ class Actor:
             return self.costs.poll_delay(self.number, self.clock)
         return self.costs.message(self.offset + source, self.number, 0, self.clock).receive
 
-    def completion(self, source: int) -> float:
-        """Return the further processor time of a receive that begins now; 0 while its source is not known."""
-        if source < 0 or not self.costs.completes:
-            return 0.0
-        return self.costs.message(self.offset + source, self.number, 0, self.clock).completion
+    def price(self, receive: Receive, source: int) -> None:
+        """Set what a receive costs that begins now; from a wildcard, only its call is known by now."""
+        if source < 0:
+            receive.cost = self.receive_cost(source)
+        else:
+            cost = self.costs.message(self.offset + source, self.number, 0, self.clock)
+            receive.cost, receive.completion = cost.receive, cost.completion
 
     def post(self, channel: Channel) -> Receive:
         """Post a receive at the time of this actor's clock."""
         receive = self.receive_type(self.clock, self.place)
-        receive.cost = self.receive_cost(channel[1])
-        receive.completion = self.completion(channel[1])
+        self.price(receive, channel[1])
         message = self.mailboxes.post(channel, receive)
         if message is not None:
             self.machine.meet(message, receive)

@@ -297,8 +297,7 @@ class Rank(Actor):
     def _reserve(self, row: Row) -> Events:
         channel = (row.context, row.peer, self.rank, row.tag)
         receive = Receive(None)
-        receive.cost = self.receive_cost(row.peer)
-        receive.completion = self.completion(row.peer)
+        self.price(receive, row.peer)
         self.mailboxes.post(channel, receive)
         self.note(row, receive)
         if receive.message is None:
