@@ -213,12 +213,13 @@ class Actor:
             else:
                 self.spend(Activity.SEND, cost.call)
         elif message.sent is not None:
-            end = 0.0 if cost.call is None else self.clock + cost.call
-            if message.leaves > self.clock and cost.held:
-                self.wait_until(self.clock + (message.leaves - self.clock) * cost.held, message, Until.LEAVES)
+            began = self.clock
+            if message.leaves > began and cost.held:
+                self.wait_until(began + (message.leaves - began) * cost.held, message, Until.LEAVES)
             self.spend(Activity.SEND, message.busy, message)
             message.sent = self.clock
-            self._end_call(end)
+            if cost.call is not None:
+                self._end_call(began + cost.call)
         elif cost.call is not None:
             message.call_ends = self.clock + cost.call
 
@@ -297,22 +298,16 @@ class Actor:
         if self.in_calls and self.clock > since:
             yield from self.until_in_call()
         self.spend(Activity.RECEIVE, receive.cost)
-        self.complete((receive,))
+        if receive.completion:
+            self.spend(Activity.RECEIVE, receive.completion)
 
     def complete(self, pendings: Iterable[Pending]) -> None:
         """Spend what a call takes once the messages of its receives are there: the figure of the first of these."""
-        first = next((each for each in pendings if isinstance(each, Receive)), None)
-        if first is not None and first.completion:
-            self.spend(Activity.RECEIVE, first.completion)
-
-    def until_complete(self, pendings: Iterable[Pending]) -> Events:
-        """Block until operations are complete, but do not spend what the first receive among them then takes."""
-        since = self.clock
         for each in pendings:
-            if each.end is None:
-                yield from self.until_known(each)
-            self.wait_until(each.end, each)  # type: ignore[arg-type]
-        self.wake(since)
+            if isinstance(each, Receive):
+                if each.completion:
+                    self.spend(Activity.RECEIVE, each.completion)
+                return
 
     # -- collectives --------------------------------------------------------------------------------------
 
@@ -354,7 +349,11 @@ class Actor:
             if self.keep_sending(message):
                 pending.append(message)
         since = self.clock
-        yield from self.until_complete(pending)
+        for each in pending:
+            if each.end is None:
+                yield from self.until_known(each)
+            self.wait_until(each.end, each)  # type: ignore[arg-type]
+        self.wake(since)
         if self.in_calls and self.clock > since:
             yield from self.until_in_call()
         self.complete(pending)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 import simpy
 
@@ -221,7 +221,8 @@ class Rank(Actor):
             return self.finish_receive(receive)
         self.sleep_until(end, receive)
         self.spend(Activity.RECEIVE, receive.cost)
-        self.complete((receive,))
+        if receive.completion:
+            self.spend(Activity.RECEIVE, receive.completion)
         return None
 
     def note(self, row: Row, found: Receive | Message) -> None:
@@ -253,16 +254,17 @@ class Rank(Actor):
         return None
 
     def _wait_for_all(self, names: tuple[int, ...]) -> Events:
-        pendings = [self.requests[name] for name in names if name in self.requests]
-        yield from self.until_complete(self._taken(names))
-        self.complete(pendings)
-
-    def _taken(self, names: Iterable[int]) -> Iterator[Pending]:
-        """Take open requests one by one: a rank that is stuck still has those that it has not come to."""
+        since, taken = self.clock, []
+        # Taken one by one: a rank that is stuck still has those that it has not come to.
         for name in names:
             pending = self.requests.pop(name, None)
             if pending is not None:
-                yield pending
+                taken.append(pending)
+                if pending.end is None:
+                    yield from self.until_known(pending)
+                self.wait_until(pending.end, pending)  # type: ignore[arg-type]
+        self.wake(since)
+        self.complete(taken)
 
     def poll(self, row: Row) -> None:
         """Pay for one poll: the time of a Test or probe call."""
