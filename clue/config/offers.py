@@ -490,7 +490,11 @@ class _Family:
         first = self._built(next(iter(self._form.networks)), "", documents, notes, every=True)
         known = {} if first is None else first.node_types()
         return _Parts(
-            types={kind: known[name_of(kind)] for kind in documents if name_of(kind) in known},
+            types={
+                kind: replace(known[name_of(kind)], speed_of=kind[1] or kind[0])
+                for kind in documents
+                if name_of(kind) in known
+            },
             networks={names: machine.network for names, machine in built.items() if machine is not None},
             notes=notes,
         )

@@ -47,18 +47,21 @@ def option_machine(reading: Reading, name: object) -> Machine | None:
         return None
     machine, title = referred
     differing: dict[object, object] = option["with"] if isinstance(option.get("with"), dict) else {}
-    if option.get("nodes") is not None or "nodes" in differing or _prices_nodes(differing):
-        # A price of the whole machine holds for the nodes and prices in its file only; one under with, for this option.
-        machine = machine.without("price")
-    if differing:
-        changed = machine.overlaid(reading.document.at(*path, "with"))
-        if "node_types" in differing:
-            _check_changed_types(reading, (*path, "with", "node_types"), machine, changed)
-        machine = changed
-    if option.get("nodes") is not None:
-        machine = _counted(machine, reading, (*path, "nodes"))
     written = machine
+    if differing:
+        written = machine.overlaid(reading.document.at(*path, "with"))
+        if "node_types" in differing:
+            _check_changed_types(reading, (*path, "with", "node_types"), machine, written)
+    if option.get("nodes") is not None:
+        written = _counted(written, reading, (*path, "nodes"))
+    if "price" not in differing and (_nodes_of(written) != _nodes_of(machine) or _prices_nodes(differing)):
+        # A price of the whole machine holds for the nodes and prices in its file only; one under with, for this option.
+        written = written.without("price")
     return reading.made(path, (written.value, title), lambda: build_machine_apart(reading, written, title))
+
+
+def _nodes_of(machine: Document) -> object:
+    return machine.value.get("nodes") if isinstance(machine.value, dict) else None
 
 
 def _prices_nodes(differing: dict[object, object]) -> bool:

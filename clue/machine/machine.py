@@ -95,6 +95,8 @@ class NodeType:
         source: Where the figures come from.
         noise: Their uncertainty.
         sockets: Its processors, if they come from the hardware library; the simulation uses the figures above.
+        speed_of: The part on offer that gives it its speed: kinds of nodes that differ in other parts share its noise.
+            Empty: the node type itself.
     """
 
     name: str
@@ -118,11 +120,16 @@ class NodeType:
     domains: int = 1
     copy_bandwidth: float | None = None
     sockets: Sockets | None = None
+    speed_of: str = ""
 
     @property
     def timed(self) -> NodeType:
-        """The node type without its price, source, memory and sockets: fields on which no simulated time depends."""
-        return replace(self, price=None, source="", memory=None, sockets=None)
+        """The node type without its price, source, memory and sockets: fields on which no simulated time depends.
+
+        Its name is that of the part that gives it its speed.
+        """
+        name = self.speed_of or self.name
+        return replace(self, name=name, price=None, source="", memory=None, sockets=None, speed_of="")
 
     @property
     def in_order(self) -> NodeType:

@@ -682,9 +682,8 @@ class _Plan:
         if by_name:
             return id(node)
         if id(node) not in self._alike:
-            # Noise is drawn by the name of a kind of node.
-            name = node.name if node.noise != NodeNoise() else ""
-            figures = replace(node.timed, name=name)
+            # Noise is drawn by the name of a kind of node, or of its processor.
+            figures = node.timed if node.noise != NodeNoise() else replace(node.timed, name="")
             try:
                 self._alike[id(node)] = self._figures.index(figures)
             except ValueError:

@@ -44,8 +44,9 @@ def _of_links(machine: Machine) -> list[LinkNoise]:
 def draw_machine(machine: Machine, sample: Sample) -> Machine:
     """Return a machine with a sample's performance factors and delays.
 
-    The draw of a factor belongs to the name and speed of a node type, the draw of a delay to the figures of the link;
-    machines that have these in common share the draws. Parameters that change during a run keep their draws.
+    The draw of a factor belongs to the name and speed of a node type, or of the processor on offer that it has; the
+    draw of a delay belongs to the figures of the link. Machines that have these in common share the draws. Parameters
+    that change during a run keep their draws.
     """
     types, network = machine.node_types(), machine.network
 
@@ -67,7 +68,7 @@ def _factor(deviation: float, node: NodeType, sample: Sample) -> float:
         sorted(node.performance_factors.items()),
         sorted(node.speeds.items(), key=itemgetter(0)),
     )
-    return sample.multiplier(deviation, "factor", node.name, *speeds)
+    return sample.multiplier(deviation, "factor", node.speed_of or node.name, *speeds)
 
 
 def _drawn_type(node: NodeType, factor: float) -> NodeType:

@@ -11,6 +11,7 @@ from clue.config import load_config
 from clue.config.quantities import Price
 from clue.machine import Ports
 from clue.purchase.scenario import Built, Layout, Scenario
+from clue.uncertainty import Sample, draw_machine
 from clue.units import Money, parse_money
 from tests.config.documents import faults_of, folder
 
@@ -63,6 +64,28 @@ def test_every_node_comes_with_every_processor_and_memory_on_every_network_and_t
     assert option.price == Money(2 * (150 + 30) + 2 * 10 + 5 + 2, "EUR")
     assert option.machine.network.contention.topology is not None
     assert option.machine.nodes[0].performance_factor == 2
+
+
+@pytest.mark.parametrize("processors", [True, False])
+def test_a_part_is_as_fast_in_every_node_that_has_it(tmp_path: Path, processors: bool) -> None:
+    """A sample draws one factor for a processor, or for a node that is offered without one, whatever its memory."""
+    noise = ", noise: {factor: 0.2}"
+    whole = PARTS.replace("factor: 2}", f"factor: 1{noise}}}").replace("price: 200 EUR", f"price: 200 EUR{noise}")
+    if not processors:
+        before, _, after = PARTS.partition("  processors:\n")
+        before = before.replace("memory: 1 GB", noise.lstrip(", ")).replace("150 EUR", f"150 EUR{noise}")
+        whole = before + after[after.index("  memory:") :]
+    loaded = load_config(write(tmp_path, PARTS, whole))
+    assert isinstance(loaded, Scenario)
+    drawn: dict[str, set[float]] = {}
+    for option in loaded.options:
+        assert option.built is not None
+        ((node, processor, _),) = option.built.nodes
+        machine = draw_machine(option.machine, Sample(0, 0))
+        drawn.setdefault(processor or node, set()).add(machine.nodes[0].performance_factor)
+    assert set(drawn) == ({"slow", "fast"} if processors else {"box", "blade"})
+    (one,), (other,) = drawn.values()
+    assert one != other
 
 
 def test_the_full_size_may_state_a_factor_of_one_region(tmp_path: Path) -> None:

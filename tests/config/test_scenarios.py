@@ -133,6 +133,16 @@ def test_the_price_of_the_whole_is_not_that_of_another_number_of_nodes(tmp_path:
     assert (same.price, more.price) == (Money(700, "EUR"), None)
 
 
+@pytest.mark.parametrize("nodes", ["nodes: 2", "nodes: {host: 2}", "with: {nodes: [{count: 2, type: host}]}"])
+def test_the_price_of_the_whole_holds_if_its_own_number_of_nodes_is_stated(tmp_path: Path, nodes: str) -> None:
+    """Two nodes at 400 EUR cost 700 EUR as a whole, also if an option says that there are two."""
+    text = changed((folder(tmp_path) / "pair.yaml").read_text(), "memory: 1 GB", "memory: 1 GB, price: 400 EUR")
+    (tmp_path / "priced.yaml").write_text(f"{text}price: 700 EUR\n")
+    option = f"priced.yaml, {nodes}}}"
+    (loaded,) = scenario(tmp_path, changed(SCENARIO, "pair.yaml, price: 900 EUR}", option)).options
+    assert loaded.price == Money(700, "EUR")
+
+
 @pytest.mark.parametrize(("stated", "price"), [("", None), (", price: 990 EUR", Money(990, "EUR"))])
 def test_the_price_of_the_whole_is_not_that_of_other_nodes_under_with(
     tmp_path: Path, stated: str, price: Money | None

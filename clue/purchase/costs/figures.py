@@ -221,8 +221,9 @@ class Costs:
 
     @property
     def capacity(self) -> float:
-        """The largest share of the time in which runs can keep it busy."""
-        return self.availability * self.utilisation
+        """The largest share of the time in which runs can keep it busy; repeated time on spot nodes does not count."""
+        repeated = 0.0 if self.cloud is None else self.cloud.repeated
+        return self.availability * self.utilisation / (1 + repeated)
 
     @property
     def states_power(self) -> bool:

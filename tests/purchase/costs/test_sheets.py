@@ -185,6 +185,13 @@ def test_spot_nodes_repeat_what_was_taken_away_and_data_are_kept() -> None:
     }
 
 
+def test_spot_nodes_are_rented_no_longer_than_they_are_there() -> None:
+    """A quarter is repeated: runs take 0.8 of the year at most, for which a year is paid, 10 nodes × 1.20 × 8,760 h."""
+    spot = account(Costs(cloud=Cloud(1.20 / HOUR, Tariff.SPOT, repeated=0.25)), nodes={"node": 10})
+    assert spot.capacity == 0.8
+    assert cents(spot.sheet(spot.capacity, spot.capacity).total) == 105_120.00
+
+
 def test_a_run_bears_its_share_of_all_that_is_paid() -> None:
     """A machine costs 876 a year and is busy half of it at one run an hour: 4,380 runs at 0.20 each."""
     assert cents(account(Costs(), 876.0).cost_of_run(0.5, 1 / HOUR, 0.0)) == 0.20
