@@ -268,8 +268,8 @@ def test_ping_pongs_of_imb_p2p_are_those_of_all_pairs_at_once() -> None:
 
 def test_sizes_that_imb_could_not_measure_are_left_out() -> None:
     """IMB has rows without figures for sizes that would take too long or too much memory."""
-    late = "      8388608 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use \"-time X\"\n"
-    large = "     16777216 out-of-mem.; needed X=   1.001 GB; use flag \"-mem X\"\n"
+    late = '      8388608 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use "-time X"\n'
+    large = '     16777216 out-of-mem.; needed X=   1.001 GB; use flag "-mem X"\n'
     end = "      4194304           10       500.00      8388.61\n"
     assert one_way(read_benchmark(IMB.replace(end, end + late + large), "imb.txt")) == {0: 1.5, 1: 1.6, 4194304: 500}
     with pytest.raises(UsageError, match=r"imb.txt:16: column 3 must be a number not below 0, got late"):
