@@ -192,7 +192,7 @@ def _table(
 _OSU_HEAD = re.compile(r"^#[ \t]*(OSU .*|Size[ \t]+\S.*)$", re.MULTILINE)
 _OSU_TITLE = re.compile(
     r"OSU MPI[^_\s]*\s+(?:Persistent\s+)?"
-    r"(Latency|Bandwidth|Multi Latency|Multiple Bandwidth / Message Rate|Bi-Directional Bandwidth)\s+Test\b",
+    r"(Latency|Bandwidth|Multi Latency|Multiple Bandwidth / Message Rate|Bi-?Directional Bandwidth)\s+Test\b",
     re.IGNORECASE,
 )
 _OSU_PAIRS = re.compile(
@@ -247,20 +247,22 @@ def _osu_table(text: str, name: str, title: str, begin: int, head: re.Match[str]
     unstated = 0 if test == "multi latency" else 1
     pairs, window = (int(crowd[1]), int(crowd[2])) if crowd else (unstated, _WINDOW)
     rows = _table(text, name, (0, column), figure(window), head.end(), end=end)
-    return _shared(rows, pairs, test.startswith("bi-directional"))
+    return _shared(rows, pairs, test.startswith("bi"))
 
 
 # --- Intel MPI Benchmarks ---
 
 
 _IMB_HEAD = re.compile(r"^#[ \t]*Benchmarking[ \t]+(\S+)", re.MULTILINE)
+#: A row of a size that was not measured: the words after the group and the size say why.
+_IMB_FAILED = re.compile(r"^[ \t]*\d+(?:[ \t]+\d+)?[ \t]+(?:out-of-mem|int-overflow|time-out)\b.*", re.MULTILINE)
 _IMB_COLUMNS = re.compile(r"^[ \t]*(?:Group[ \t]+)?#bytes[ \t].*$", re.MULTILINE)
 _IMB_TIMES = ("t_avg[usec]", "t[usec]")
 _IMB_PROCESSES = r"#processes = (\d{1,9})"
 #: By benchmark: alternative columns, the conversion of their figure, the pattern of the number of processes or groups,
 #: how many of these make a pair, and whether messages go both ways.
 _IMB_BENCHMARKS: Mapping[str, tuple[Sequence[str], _Figure, str, int, bool]] = {
-    "PingPong": (_IMB_TIMES, _latency(1e-6), "", 1, False),
+    "PingPong": (_IMB_TIMES, _latency(1e-6), _IMB_PROCESSES, 2, False),
     "Multi-PingPong": (_IMB_TIMES, _latency(1e-6), r"\(\s*(\d{1,9}) groups of 2 processes", 1, False),
     "Sendrecv": (_IMB_TIMES, _latency(1e-6), _IMB_PROCESSES, 2, True),
     "Uniband": (("Msg/sec",), _rate(_WINDOW), _IMB_PROCESSES, 2, False),
@@ -269,6 +271,7 @@ _IMB_BENCHMARKS: Mapping[str, tuple[Sequence[str], _Figure, str, int, bool]] = {
 
 
 def _read_imb(text: str, name: str, _: Mapping[str, str]) -> Measurement:
+    text = _IMB_FAILED.sub("", text)
     heads = list(_IMB_HEAD.finditer(text))
     ends = [*(head.start() for head in heads), len(text)][1:]
     rows: list[SizeRow] = []
@@ -295,7 +298,7 @@ def _imb_table(text: str, name: str, head: re.Match[str], end: int) -> Iterator[
         got = " ".join(words) or "none"
         raise UsageError(f"{name}: columns of {benchmark} must be #bytes and {' or '.join(names)}, got {got}")
     stated = re.compile(sign).search(text, head.end(), columns.start())
-    count = ranks if not sign else int(stated[1]) if stated else 0
+    count = int(stated[1]) if stated else ranks if benchmark == "PingPong" else 0
     if count < ranks:
         raise UsageError(f"{name}: header of {benchmark} must state the number of processes, got none that does")
     if benchmark != "Sendrecv" or count == ranks:

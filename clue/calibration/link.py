@@ -101,7 +101,7 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None, *, with
     if len(rows) < 2:
         raise UsageError(
             f"{measurement.source or 'measurement'}: round trips must be known at two sizes at least, got {len(rows)}: "
-            "bandwidths alone do not give the latency of a message"
+            "bandwidths alone do not give the latency of a message, nor do several pairs at once"
         )
     limit, about_limit = _eager_limit(measurement, rows, eager_limit)
     receive, about_receive = _receive_delay(measurement, rows)

@@ -22,7 +22,8 @@ _ALIKE = 0.8
 def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, str]], dict[str, object]]) -> Document:
     """Return a CSV file as a mapping of ``rows``, which knows the line and column of each cell.
 
-    The first line names the columns. Lines that are empty or begin with ``#`` are skipped.
+    The first line names the columns, separated by commas, or by semicolons as some spreadsheets write them. Lines that
+    are empty or begin with ``#`` are skipped.
 
     Args:
         path: The file.
@@ -36,7 +37,8 @@ def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, s
     """
     written = enumerate(_text(path).splitlines(), 1)
     lines = [(number, line) for number, line in written if line.strip() and not line.lstrip().startswith("#")]
-    cells = [_cells(line, f"{path}:{number}:1") for number, line in lines]
+    separator = ";" if lines and ";" in lines[0][1] and "," not in lines[0][1] else ","
+    cells = [_cells(line, separator, f"{path}:{number}:1") for number, line in lines]
     if not cells or not set(cells[0]) & set(columns):
         got = ", ".join(cells[0]) if cells else "an empty file"
         first = lines[0][0] if lines else 1
@@ -55,7 +57,7 @@ def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, s
             raise ConfigError(f"{path}:{number}:1: line must have at most {len(head)} cells, got {len(found)}")
         here: Steps = ("rows", len(rows))
         origins[here] = Origin(str(path), number, 1, ())
-        starts = _starts(line, len(found))
+        starts = _starts(line, separator, len(found))
         for column, start in zip(head, starts, strict=False):
             origins[("rows", len(rows), column)] = Origin(str(path), number, start, (column,))
         rows.append(row_of(dict(zip(head, found, strict=False))))
@@ -71,18 +73,18 @@ def _text(path: Path) -> str:
         raise ConfigError(f"{path}: file must be readable, got: {error.strerror or error}") from None
 
 
-def _cells(line: str, place: str) -> list[str]:
+def _cells(line: str, separator: str, place: str) -> list[str]:
     try:
-        return [cell.strip() for cell in next(csv.reader(io.StringIO(line)), [])]
+        return [cell.strip() for cell in next(csv.reader(io.StringIO(line), delimiter=separator), [])]
     except csv.Error as error:
         raise ConfigError(f"{place}: line must be comma-separated values, got: {error}") from None
 
 
-def _starts(line: str, cells: int) -> list[int]:
-    """Return the text column at which each cell begins, from 1; always 1 if quotes hide commas."""
+def _starts(line: str, separator: str, cells: int) -> list[int]:
+    """Return the text column at which each cell begins, from 1; always 1 if quotes hide separators."""
     if '"' in line:
         return [1] * cells
     starts = [1]
-    for cell in line.split(",")[:-1]:
+    for cell in line.split(separator)[:-1]:
         starts.append(starts[-1] + len(cell) + 1)
     return starts

@@ -255,6 +255,40 @@ def test_benchmarks_of_imb_with_several_pairs_or_both_directions() -> None:
     assert found.source == "Intel MPI Benchmarks PingPong, Uniband, Biband, Sendrecv, Multi-PingPong (imb.txt)"
 
 
+def test_ping_pongs_of_imb_p2p_are_those_of_all_pairs_at_once() -> None:
+    """IMB-P2P divides all processes into pairs: its ping-pong of six processes is one of three pairs."""
+    several = IMB.replace("# #processes = 2", "# #processes = 6", 1)
+    found = read_benchmark(several, "p2p.txt")
+    assert (one_way(found), shared(found)) == (
+        {},
+        [(0, 3, False, 0, 1.5), (1, 3, False, 0, 1.6), (4194304, 3, False, 0, 500)],
+    )
+    assert one_way(read_benchmark(IMB.replace("# #processes = 2", "#"), "cut.txt")) == {0: 1.5, 1: 1.6, 4194304: 500}
+
+
+def test_sizes_that_imb_could_not_measure_are_left_out() -> None:
+    """IMB has rows without figures for sizes that would take too long or too much memory."""
+    late = '      8388608 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use "-time X"\n'
+    large = '     16777216 out-of-mem.; needed X=   1.001 GB; use flag "-mem X"\n'
+    end = "      4194304           10       500.00      8388.61\n"
+    assert one_way(read_benchmark(IMB.replace(end, end + late + large), "imb.txt")) == {0: 1.5, 1: 1.6, 4194304: 500}
+    with pytest.raises(UsageError, match=r"imb.txt:16: column 3 must be a number not below 0, got late"):
+        read_benchmark(IMB.replace(end, late + "      4194304           10         late\n"), "imb.txt")
+    group = f"            0{late}            1            8         1000         2.00         0.00\n"
+    head, table = IMB_SHARED.split("# Benchmarking Multi-PingPong")[1].split("       #bytes")
+    assert table
+    groups = f"        Group       #bytes #repetitions      t[usec]   Mbytes/sec\n{group}"
+    found = read_benchmark(f"# Benchmarking Multi-PingPong{head}{groups}", "imb.txt")
+    assert shared(found) == [(8, 3, False, 0, 2.0)]
+
+
+def test_both_directions_of_osu_2_have_another_title() -> None:
+    """OSU 2 writes "Bidirectional" and "Bi-Bandwidth": 1600 MB/s in both directions are 1000 B in 0.625 us."""
+    older = OSU_BIBW.replace("Bi-Directional Bandwidth Test v7.5", "Bidirectional Bandwidth Test (Version 2.1)")
+    older = older.replace("# Datatype: MPI_CHAR.\n", "").replace("Bandwidth (MB/s)", "Bi-Bandwidth (MB/s)")
+    assert shared(read_benchmark(older, "bibw.txt")) == shared(read_benchmark(OSU_BIBW, "bibw.txt"))
+
+
 def test_every_group_of_imb_counts() -> None:
     """With ``-multi 1`` each group has a row, and the median over the groups is used."""
     head, table = IMB_SHARED.split("# Benchmarking Multi-PingPong")[1].split("       #bytes")

@@ -223,6 +223,16 @@ def test_table_of_several_runs_in_a_cell(capsys: pytest.CaptureFixture[str]) -> 
     assert [each["spread"] for each in cases] == [pytest.approx(0.15), 0.07]
 
 
+def test_table_as_spreadsheets_write_it(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """A table may begin with a byte order mark, and have semicolons as separators, and faults keep their columns."""
+    _, expected, _ = run(capsys, "validate", "validate.yaml", "--json", "--samples", "0")
+    text = Path("runs.csv").read_text().replace(",", ";")
+    (folder / "runs.csv").write_text("\ufeff" + text)
+    assert run(capsys, "validate", "validate.yaml", "--json", "--samples", "0") == (0, expected, "")
+    Path("runs.csv").write_text("ranks;measured\n2;1,5\n")
+    assert faults(capsys, TOP + "table: runs.csv\n")[0].startswith("runs.csv:2:3: measured must be a time with a unit")
+
+
 TOP = "program: {trace: relay-10-2.clue}\nmachine: near.yaml\n"
 
 
