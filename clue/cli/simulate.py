@@ -222,7 +222,7 @@ def _simulate_whole(config: SimulationConfig, arguments: argparse.Namespace) -> 
         if traced:
             check_length(program.ops * config.instances, config.name)
         whole = pictures or traced or arguments.html is not None
-        work = program.ops * config.instances * (1 + (arguments.samples or 0))
+        work = program.work * config.instances * (1 + (arguments.samples or 0))
         engine = engine_for(work, arguments.engine)
         result = simulate(
             program,

@@ -195,6 +195,7 @@ def _options(machine: Machine, link: Link) -> Iterator[str]:
         "network/model": "CM02",
         "network/crosstraffic": 0,
         "network/TCP-gamma": 1e18,
+        "network/optim": "Full",  # with the default, SimGrid can miss that a message slows another one
         "smpi/coll-selector": _SELECTORS[machine.network.collective_library],
         "smpi/async-small-thresh": limit,
         "smpi/send-is-detached-thresh": limit,

@@ -1,6 +1,6 @@
 """The choice of the engine that replays: the reference, or the fast one where it covers the case and saves time.
 
-One decision holds for all replays that belong together; their total number of ops decides (:func:`engine_for`). The
+One decision holds for all replays that belong together; their total work decides (:func:`engine_for`). The
 decision is then passed on as the requested engine, which :func:`engine_for` leaves unchanged.
 """
 
@@ -29,7 +29,7 @@ def engine_for(work: int, asked: str = "auto") -> str:
     """Decide which engine makes all replays of a piece of work; start compiling the fast one if that pays.
 
     Args:
-        work: Total number of ops of the replays, approximately.
+        work: Total number of ops of the replays, and messages of their total exchanges (:attr:`.Program.work`).
         asked: The engine asked for. Everything but ``"auto"`` is returned as it is, so a decision is not made twice.
 
     Returns:
@@ -75,9 +75,9 @@ def is_awaited(engine: str) -> bool:
     return ENGINE.is_under_way()
 
 
-def is_fast(engine: str, ops: int) -> bool:
+def is_fast(engine: str, work: int) -> bool:
     """Tell whether the fast engine makes a replay or a sweep; a long one waits until the engine is compiled."""
-    return engine == "fast" or (engine == WHEN_COMPILED and (ops >= _OPS_WORTH_WAITING or not is_awaited(engine)))
+    return engine == "fast" or (engine == WHEN_COMPILED and (work >= _OPS_WORTH_WAITING or not is_awaited(engine)))
 
 
 def run(  # noqa: PLR0917 - the arguments of every engine, and which
@@ -90,8 +90,8 @@ def run(  # noqa: PLR0917 - the arguments of every engine, and which
     """
     notes: tuple[str, ...] = ()
     reason = _not_covered(seen)
-    ops = program.ops * instances
-    if is_fast(engine_for(0 if reason else ops, engine), ops):
+    work = program.work * instances
+    if is_fast(engine_for(0 if reason else work, engine), work):
         if not reason:
             from clue.kernel import fast  # noqa: PLC0415 - small work does without it
 

@@ -47,7 +47,7 @@ def makespans(
         DeadlockError: If the program deadlocks in virtual time.
         ReplayError: If the trace contradicts itself.
     """
-    engine = engine_for(program.ops * sum(each.instances for each in candidates), engine)
+    engine = engine_for(program.work * sum(each.instances for each in candidates), engine)
     seconds = np.full(len(candidates), np.nan)
     alone = [i for i, each in enumerate(candidates) if each.coupled_by_messages_alone]
     bounds, exact = contention_free(program, [candidates[i] for i in alone], tell, engine=engine, workers=workers)
@@ -109,8 +109,8 @@ def contention_free(
     """
     swept = [i for i, each in enumerate(candidates) if _is_bounded_by_messages(each.machine)]
     seconds = np.full(len(candidates), np.nan)
-    ops = program.ops * sum(candidates[i].instances for i in swept)
-    if is_fast(engine_for(ops, engine), ops):
+    work = program.work * sum(candidates[i].instances for i in swept)
+    if is_fast(engine_for(work, engine), work):
         seconds[swept] = _sweep(program, [candidates[i] for i in swept], tell, workers)
     exact = np.array([each.coupled_by_messages_alone for each in candidates], bool) & ~np.isnan(seconds)
     seconds[~exact] *= 1 - _ROUNDING

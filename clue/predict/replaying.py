@@ -73,9 +73,9 @@ class Recorded:
     remark: Caveat | None = None
 
     @property
-    def ops(self) -> int:
-        """Number of ops of a replay."""
-        return self.sample.ops if isinstance(self.sample, Sample) else self.program.ops
+    def work(self) -> int:
+        """Work of a replay, by which the engine is chosen."""
+        return self.sample.ops if isinstance(self.sample, Sample) else self.program.work
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +275,8 @@ class ReplayPredictor(Predictor):
 
     def outlook(self, tasks: Sequence[Task], samples: int = 0) -> Doubles:
         """Bound makespans by computation alone, and choose the engine by the total work of all these tasks."""
-        ops = sum(self._recorded[task.key].ops * task.where.instances for task in tasks)
-        self._work = ops * (1 + samples)
+        work = sum(self._recorded[task.key].work * task.where.instances for task in tasks)
+        self._work = work * (1 + samples)
         self._engine = engine_for(self._work, self._asked)
         common = {key: ComputationBounds(self._recorded[key].program) for key in {task.key: None for task in tasks}}
         return np.array([common[task.key].of(task.where.machine, task.where.placement) for task in tasks])

@@ -87,7 +87,7 @@ def sample_makespans(
         DeadlockError: If the program deadlocks.
         ReplayError: If the trace contradicts itself.
     """
-    engine = engine_for(program.ops * instances * sampling.samples, engine)
+    engine = engine_for(program.work * instances * sampling.samples, engine)
     where, done = Candidate(machine, placement, instances), 0
     found: list[npt.NDArray[np.float64]] = []
     for part in parts(sampling.each(), program.ops):

@@ -157,8 +157,8 @@ def validate(
     replayed = [case for case in cases if isinstance(case.source, Program)]
     parameters, unchangeable = parameters_of(replayed)
     replays = 1 + len(parameters) + (0 if sampling is None else sampling.samples)
-    ops = sum(case.source.ops * case.where.instances for case in cases if isinstance(case.source, Program))
-    engine = engine_for(replays * ops, engine)
+    work = sum(case.source.work * case.where.instances for case in cases if isinstance(case.source, Program))
+    engine = engine_for(replays * work, engine)
     compared = []
     for i, case in enumerate(cases):
         progress(f"simulating {case.name}", i, len(cases))

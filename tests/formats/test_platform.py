@@ -103,6 +103,7 @@ def test_options_say_what_the_platform_cannot() -> None:
     assert "--cfg=smpi/or:0:5e-06:0" in options
     assert "--cfg=smpi/async-small-thresh:64001" in options
     assert "--cfg=network/crosstraffic:0" in options
+    assert "--cfg=network/optim:Full" in options  # with the default, a link may carry more than its bandwidth
     assert "--cfg=smpi/coll-selector:mpich" in options
 
 

@@ -27,7 +27,7 @@ from clue.predict import executors
 from clue.predict.executors import Pool
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, rank_options
-from clue.trace import TraceBuilder
+from clue.trace import Op, TraceBuilder
 from tests.compiled import know_again
 from tests.kernel.cases import machine
 from tests.purchase.test_search import many, trace
@@ -67,6 +67,25 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[thread
     ENGINE.wait()
     monkeypatch.undo()
     know_again(ENGINE)
+
+
+@pytest.mark.parametrize(
+    ("op", "work"),
+    [(Op.ALLTOALL, 45 + 45 * 45), (Op.ALLGATHER, 45 + 45 * 45), (Op.ALLREDUCE, 45)],
+    ids=["alltoall", "allgather", "allreduce"],
+)
+def test_messages_of_total_exchanges_are_work(op: Op, work: int) -> None:
+    """A call in which each of 45 ranks sends to all of them counts 45 messages a rank: too many for the reference."""
+    built = TraceBuilder(45)
+    for rank in built:
+        rank.collective(op, 100)
+    program = compile_program(built.build())
+    assert program.work == work
+    try:
+        ENGINE.load()
+    except NoLibraryError as error:
+        pytest.skip(str(error))
+    assert clue.simulate(program, machine(45)).engine == ("fast" if work > 2000 else "reference")
 
 
 def test_engine_is_chosen_by_all_of_the_work(compiler: threading.Event) -> None:

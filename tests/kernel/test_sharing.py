@@ -14,7 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import clue.kernel
-from clue.kernel.reference.sharing import FairSharing
+from clue.kernel.reference import sharing
+from clue.kernel.reference.sharing import FairSharing, _Link
 from tests.kernel.random_cases import CASES
 from tests.properties import examples
 
@@ -157,6 +158,22 @@ def traffic(kind: str, nodes: int, alive: int, events: int, seed: int) -> tuple[
             yield SETTLE
 
     return capacities, steps()
+
+
+def test_only_links_in_use_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a million links, two flows that share one of three make three."""
+    made = []
+
+    def link(index: int, capacity: float) -> _Link:
+        made.append(index)
+        return _Link(index, capacity)
+
+    monkeypatch.setattr(sharing, "_Link", link)
+    solver = Sharing([100.0] * 1_000_000)
+    solver.add(0, 7, 999_999)
+    solver.add(1, 999_999, 8)
+    assert solver.settle() == {0: 50.0, 1: 50.0}
+    assert made == [7, 999_999, 8]
 
 
 def test_flows_on_one_link_share_it() -> None:

@@ -56,6 +56,8 @@ _IN_PLACE, _USER_DEFINED = int(Flag.IN_PLACE), int(Flag.USER_DEFINED)
 _NONCOMMUTATIVE, _BLOCK = int(Flag.NONCOMMUTATIVE), int(Flag.BLOCK)
 #: Flags that tell how a collective is called.
 MANNERS = _NONBLOCKING | _IN_PLACE | _USER_DEFINED | _NONCOMMUTATIVE | _BLOCK
+#: Collectives in which a rank may send a message to each other rank.
+_EXCHANGES = (Op.ALLTOALL, Op.ALLTOALLV, Op.ALLGATHER, Op.ALLGATHERV, Op.REDUCE_SCATTER)
 #: Size of the allreduce, bytes, that stands for the constructor of a communicator: the ranks agree on a context.
 _CONSTRUCTOR_BYTES = 8
 
@@ -143,6 +145,12 @@ class Program(Description):
     def ops(self) -> int:
         """Number of ops of all ranks."""
         return self.offsets[-1]
+
+    @cached_property
+    def work(self) -> int:
+        """Number of ops, with one more for each message that ranks may send in total exchanges."""
+        sizes = np.array([len(group) for group in self.groups])
+        return self.ops + int(sizes[self.columns.comm[self.columns.are(*_EXCHANGES)]].sum())
 
     @cached_property
     def rows(self) -> tuple[list[Row], ...]:

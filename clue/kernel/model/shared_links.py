@@ -26,7 +26,7 @@ class SharedLinks:
         memories = {i: node.copy_bandwidth for i, node in enumerate(machine.nodes) if node.copy_bandwidth is not None}
         self._memory = np.full(self._nodes, -1, np.int32)
         self._memory[list(memories)] = len(between) + np.arange(len(memories))
-        self.capacities: Bandwidths = np.array([*between, *memories.values()], np.float64)
+        self.capacities: Bandwidths = np.concatenate([between, np.array([*memories.values()], np.float64)])
 
     def routes(self, source: Indices, dest: Indices) -> Routes:
         """Return the links from nodes to nodes, in order of travel.

@@ -212,7 +212,9 @@ class FairSharing:
     """The max-min fair rates of flows that come and go on links of fixed capacity."""
 
     def __init__(self, capacities: Sequence[float]) -> None:
-        self._links = [_Link(index, capacity) for index, capacity in enumerate(capacities)]
+        self._capacities = capacities
+        #: The links that flows have used: of a large network, a small program uses few.
+        self._links: dict[int, _Link] = {}
         self._flows: dict[int, _Flow] = {}
         self._new: list[_Flow] = []
         self._shaken: list[_Link] = []
@@ -228,8 +230,11 @@ class FairSharing:
             limit: Its own limit, B/s; may be infinite.
         """
         begun = self._flows[flow] = _Flow(flow, limit)
-        for link in links:
-            self._links[link].admit(begun)
+        for index in links:
+            link = self._links.get(index)
+            if link is None:
+                link = self._links[index] = _Link(index, self._capacities[index])
+            link.admit(begun)
         self._new.append(begun)
 
     def remove(self, flow: int) -> None:
