@@ -19,6 +19,8 @@ import numpy.typing as npt
 
 from clue.models import Distribution, Ensemble, fit
 from clue.structure import LocalSize, local_size
+from clue.structure.atoms import Atom
+from clue.structure.samples import usual
 from clue.trace.ops import Flag
 
 Integers = npt.NDArray[np.int64]
@@ -98,6 +100,31 @@ class EvenShare:
 
 
 @dataclass(frozen=True, slots=True)
+class UnevenShare:
+    """An even share, divided among the ranks and iterations of a run as bursts follow a local size."""
+
+    share: EvenShare
+    local: LocalSize
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        """The atoms of the local size."""
+        return self.local.atoms
+
+    def __call__(self, v: Surroundings) -> Floats:
+        """Return its values; these must be all bursts of their runs."""
+        size = self.local(v)
+        _, of = np.unique(np.stack([v["n"], v["P"]]), axis=1, return_inverse=True)
+        of = of.ravel()
+        mean = (np.bincount(of, size) / np.bincount(of))[of]
+        more = np.divide(size, mean, out=np.ones_like(size), where=mean > 0) - 1.0
+        return self.share(v) * (1.0 + self.local.slope * more)
+
+    def __str__(self) -> str:
+        return f"{self.share}, divided as {self.local}"
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """Bursts of one role at one place.
 
@@ -109,7 +136,7 @@ class Pool:
         cut: Excess of the outliers of each recording, seconds, shape (recordings,); those at the end may be missing.
     """
 
-    size: LocalSize | EvenShare | None
+    size: LocalSize | EvenShare | UnevenShare | None
     model: Ensemble | None
     spread: Distribution
     measured: Mapping[str, Floats] = field(default_factory=dict)
@@ -358,12 +385,16 @@ def _ratios(
 def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int, ...]) -> Pool:
     if not len(seconds) or not (seconds > _LEAST).any():
         return Pool(None, None, Distribution.of([]))
-    bounded = _without_outliers(example, seconds)
+    bounded = _without_outliers(example, v["rank"], seconds)
     cut, seconds = np.bincount(example, seconds - bounded).astype(np.float64), bounded
     v = {name: column for name, column in v.items() if name != BEFORE}
     found = local_size(v, example, seconds, blocks) if len(np.unique(example)) < len(seconds) else None
     shares = _Shares.of(v, example, seconds)
-    size: LocalSize | EvenShare | None = found if found and shares.admit(found) else shares.best
+    size: LocalSize | EvenShare | UnevenShare | None = shares.best
+    if found and shares.admit(found):
+        size = found
+    elif found and isinstance(size, EvenShare):
+        size = UnevenShare(size, found)
     points, times, counts = _points(v, example, seconds, size)
     model = fit(points, times, weights=counts)
     means = model.predict(Pool(size, model, Distribution.of([])).features(v))[0]
@@ -437,18 +468,23 @@ def _share_left(column: Floats) -> float:
     return float(np.square(column * (column.sum() / size) - 1).sum()) if size else float(len(column))
 
 
-def _without_outliers(example: Integers, seconds: Floats) -> Floats:
-    """Return bursts; the outliers of their recordings are shortened to the longest that is none."""
+def _without_outliers(example: Integers, rank: Integers, seconds: Floats) -> Floats:
+    """Return bursts; the outliers of their recordings are shortened to the longest that is none.
+
+    What a rank usually takes is no outlier, even if the others take far less.
+    """
+    often = usual(example, rank, seconds)
     bounded: Floats = seconds.copy()
     for each in np.unique(example):
         mine = example == each
         low, middle, high = np.quantile(seconds[mine], (0.25, 0.5, 0.75))
-        bounded[mine] = np.minimum(seconds[mine], middle + _OUTLYING * max(high - low, 0.05 * middle))
+        most = middle + _OUTLYING * max(high - low, 0.05 * middle)
+        bounded[mine] = np.minimum(seconds[mine], np.maximum(often[mine], most))
     return bounded
 
 
 def _points(
-    v: Surroundings, example: Integers, seconds: Floats, size: LocalSize | EvenShare | None
+    v: Surroundings, example: Integers, seconds: Floats, size: LocalSize | EvenShare | UnevenShare | None
 ) -> tuple[dict[str, Floats], Floats, Floats]:
     """Return features and mean bursts by recording and value of the local size, and the number of bursts of each."""
     names = ["n", "P"] if size is None else ["n", "P", "m"]
@@ -458,8 +494,9 @@ def _points(
     for each in np.unique(example):
         mine = np.flatnonzero(example == each)
         order = mine[np.argsort(sizes[mine], kind="stable")]
-        distinct = len(np.unique(sizes[mine]))
-        for part in np.array_split(order, min(distinct, _VALUES)):
+        changes = np.flatnonzero(np.diff(sizes[order])) + 1
+        parts = np.split(order, changes) if len(changes) < _VALUES else np.array_split(order, _VALUES)
+        for part in parts:
             features["n"].append(float(v["n"][part[0]]))
             features["P"].append(float(v["P"][part[0]]))
             if size is not None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from clue import structure
 from clue.errors import UsageError
-from clue.extrapolation.bursts import Bursts, Integers, add_predecessors, first_rows, outside_remarks
+from clue.extrapolation.bursts import Bursts, Integers, UnevenShare, add_predecessors, first_rows, outside_remarks
 from clue.extrapolation.inference import Structure
 from clue.kernel import LoopBursts, LoopedProgram, Pool, compile_program
 from clue.structure import Blocks, Generator, LocalSize, Stretch, Varying
@@ -54,7 +54,7 @@ class InLoops:
             number: f"bursts follow {pool.size}"
             for number, bursts in enumerate(inferred.bursts)
             for _, pool in bursts.roles
-            if isinstance(pool.size, LocalSize) and structure.looks_at_iteration(pool.size.atoms)
+            if isinstance(pool.size, LocalSize | UnevenShare) and structure.looks_at_iteration(pool.size.atoms)
         }
         found, varying = structure.stretches(inferred.program, size, ranks, alone)
         ops, held = structure.count_ops(Generator(inferred.program, size, ranks), found)

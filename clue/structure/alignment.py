@@ -1,8 +1,11 @@
-"""Loops in which ranks skip iterations: the partners of a rank show in which iterations it takes part.
+"""Iterations that a trace does not show by itself: those that ranks skip, and those of loops that appear as one.
 
 An iteration without calls leaves nothing in a trace, so a rank that skips iterations has fewer of them than others. Two
 calls that meet in a loop (a message, a collective call) are assumed to be in the same iteration, and the iterations of
 a rank are in order. The earliest iterations that satisfy both conditions are taken, if there are any.
+
+If a loop contains nothing but another one, its iterations are invisible, too. Where the calls of all ranks repeat, each
+repetition is assumed to be an iteration of the outer loop.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import gcd
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +67,65 @@ def aligned(nest: Nest, trace: Trace, calls: Sequence[Calls]) -> frozenset[tuple
         for loop in sorted(loops, key=lambda loop: (len(loop), nest.key(loop)))
         if _align(nest, loop, meetings, calls)
     )
+
+
+def divided(nest: Nest, traces: Sequence[Trace], calls: Sequence[Sequence[Calls]]) -> bool:
+    """Divide loops that appear as one into the outermost and the innermost, where the calls in them repeat.
+
+    Args:
+        nest: The loops.
+        traces: The recordings.
+        calls: Each rank's calls in each recording; their iterations are changed.
+
+    Returns:
+        Whether iterations were changed.
+    """
+    changed = False
+    for sites, outer, inner in nest.merged():
+        lengths = [_periods(*each, sites, outer, inner) for each in zip(traces, calls, strict=True)]
+        if not any(period > 1 and often > 1 for each in lengths for period, often in each.values()):
+            continue
+        changed = True
+        for of_recording, each in zip(calls, lengths, strict=True):
+            for rank, mine in enumerate(of_recording):
+                for at, (site, where) in enumerate(zip(mine.sites, mine.where, strict=True)):
+                    if site in sites:
+                        again, within = divmod(where[inner], each[rank, where[:outer]][0])
+                        between = where[outer + 1 : inner]
+                        mine.where[at] = (*where[:outer], again, *between, within, *where[inner + 1 :])
+    return changed
+
+
+def _periods(
+    trace: Trace, calls: Sequence[Calls], sites: frozenset[int], outer: int, inner: int
+) -> dict[tuple[int, tuple[int, ...]], tuple[int, int]]:
+    """Return the iterations that repeat, and how often all ranks repeat theirs, by rank and iterations around."""
+    ops = trace.ops
+    columns = (ops.op, ops.call, ops.comm, ops.peer, ops.tag, ops.nbytes)
+    rows = np.stack([np.asarray(each).astype(np.int64) for each in columns], axis=1)
+    alike = np.unique(rows, axis=0, return_inverse=True)[1].ravel().tolist()
+    runs: dict[tuple[int, tuple[int, ...]], dict[int, list[object]]] = defaultdict(lambda: defaultdict(list))
+    for rank, mine in enumerate(calls):
+        for site, where, first, end in mine:
+            if site in sites:
+                call = (site, where[inner + 1 :], tuple(alike[first:end]))
+                runs[rank, where[:outer]][where[inner]].append(call)
+    often: dict[tuple[int, ...], int] = defaultdict(int)
+    for (_, around), run in runs.items():
+        often[around] = gcd(often[around], _repetitions(list(run.values())))
+    return {(rank, around): (len(run) // often[around], often[around]) for (rank, around), run in runs.items()}
+
+
+def _repetitions(run: Sequence[object]) -> int:
+    """Return how often the shortest sequence that makes up a run is repeated in it."""
+    border = [0] * len(run)  # of each beginning of the run: the longest shorter beginning that it ends with
+    for i in range(1, len(run)):
+        length = border[i - 1]
+        while length and run[i] != run[length]:
+            length = border[length - 1]
+        border[i] = length + (run[i] == run[length])
+    shortest = len(run) - border[-1]
+    return len(run) // shortest if len(run) % shortest == 0 else 1
 
 
 def _align(nest: Nest, loop: tuple[Step, ...], meetings: _Integers, calls: Sequence[Calls]) -> bool:

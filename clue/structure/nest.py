@@ -3,12 +3,13 @@
 Call sites contain the loop statements around each frame of their path, so the paths of all sites form a tree of loops.
 A rank visits the leaves of the tree in program order: a step that does not lead forward in the source begins a new
 iteration of the innermost loop around both places. Iterations without calls are invisible, and two loops appear as one
-if the outer one contains only the inner one: rules must then fit the visible iterations.
+if the outer one contains only the inner one: rules must then fit the visible iterations, unless these repeat
+(:func:`clue.structure.alignment.divided`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -97,6 +98,17 @@ class Nest:
         """Return the loops around a site, outermost first, each as the path to it."""
         path = self.paths[site]
         return tuple(path[: i + 1] for i, step in enumerate(path) if step.is_loop)
+
+    def merged(self) -> Iterator[tuple[frozenset[int], int, int]]:
+        """Yield the loops that appear as one: the sites in them, and the depths of the outermost and the innermost."""
+        inside: dict[tuple[Step, ...], set[int]] = {}
+        for site in range(len(self.paths)):
+            for loop in self.loops(site):
+                inside.setdefault(loop, set()).add(site)
+        chains: dict[frozenset[int], list[int]] = {}
+        for loop, sites in inside.items():
+            chains.setdefault(frozenset(sites), []).append(sum(step.is_loop for step in loop) - 1)
+        yield from ((sites, min(depths), max(depths)) for sites, depths in chains.items() if len(depths) > 1)
 
     def place(self, step: Step) -> int:
         """Return the position of a step within its function."""

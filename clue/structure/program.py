@@ -246,6 +246,19 @@ class Learner:
 
     def learn(self) -> Structure:
         """Return the rules; places without a rule are in ``refusals``."""
+        tables = self.tables.divided()
+        if tables is None:
+            return self._learn_all()
+        other = replace(self, tables=tables, refusals=[], remarks=[], drawn=[], blocks=(), known={}, seen=[])
+        divided = other._learn_all()
+        if other._without_rule:
+            structure = self._learn_all()
+            if self._without_rule <= other._without_rule:
+                return structure
+        vars(self).update(vars(other))
+        return divided
+
+    def _learn_all(self) -> Structure:
         structure = self._learn()
         if self._without_rule and (self.grids or self.singles):  # a grid found late may explain earlier places
             structure = self._again(self.tables, structure)

@@ -20,9 +20,15 @@ _TAIL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class LocalSize:
-    """The local size of a rank at a place in its program: a product of atoms."""
+    """The local size of a rank at a place in its program: a product of atoms.
+
+    Attributes:
+        atoms: The atoms.
+        slope: How much longer than the mean bursts are where the size is twice its mean: 1 if they are proportional.
+    """
 
     atoms: tuple[Atom, ...]
+    slope: float = 1.0
 
     def __call__(self, v: Mapping[str, Integers]) -> Floats:
         """Return its values."""
@@ -56,8 +62,11 @@ def local_size(
         return None
     relative = seconds / means[of]
     rest = relative - 1.0
-    # A local size need not explain outliers and warm-up: winsorise them.
-    rest = np.clip(rest, *np.quantile(rest, (_TAIL, 1 - _TAIL)))
+    # A local size need not explain outliers and warm-up: winsorise them. What a rank usually takes is neither, even if
+    # few ranks do: the last one has the rest of a size that leaves a remainder.
+    often = usual(of, v["rank"], rest)
+    low, high = np.quantile(rest, (_TAIL, 1 - _TAIL))
+    rest = np.clip(rest, np.minimum(low, often), np.maximum(high, often))
     rest -= (np.bincount(of, rest) / counts)[of]
     whole = float(rest @ rest)
     if whole <= len(rest) * _NOTHING:
@@ -81,9 +90,22 @@ def local_size(
         left = rest - slope * shape
         explained = 1.0 - float(left @ left) / whole - _HEAVY * sum(atom.weight for atom in size_of.atoms)
         if explained > best:
-            best, found = explained, size_of
+            best, found = explained, LocalSize(size_of.atoms, slope)
     return found
 
 
+def usual(example: Integers, rank: Integers, bursts: Floats) -> Floats:
+    """Return the median of each rank's bursts in a recording, for each burst; 0 if there are too few for a median."""
+    result = np.zeros(len(bursts))
+    order = np.lexsort((bursts, rank, example))
+    begins = np.flatnonzero((np.diff(example[order]) != 0) | (np.diff(rank[order]) != 0)) + 1
+    for mine in np.split(order, begins):
+        if len(mine) >= _SEVERAL:
+            result[mine] = bursts[mine[len(mine) // 2]]
+    return result
+
+
+#: Minimum number of a rank's bursts in a recording of which most are taken to be undisturbed.
+_SEVERAL = 5
 #: Variance of relative bursts that counts as zero; further share that a product must explain for each unit of weight.
 _NOTHING, _HEAVY = 1e-4, 0.004

@@ -16,7 +16,7 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.alignment import Calls, aligned
+from clue.structure.alignment import Calls, aligned, divided
 from clue.structure.groups import Class, classes_of
 from clue.structure.nest import Nest, Step, Walk
 from clue.trace.ops import NO_REQUEST, Flag, Op
@@ -103,6 +103,7 @@ class Tables:
         begun: For each recording and row, the number of requests that the row's rank began before.
         serial: For each recording, the number of requests that a rank began before the request of a given number.
         shared: Loops in which ranks skip iterations: every rank is given all iterations.
+        apart: Whether loops that appear as one were divided.
     """
 
     nest: Nest
@@ -115,30 +116,43 @@ class Tables:
     begun: list[Integers] = field(default_factory=list)
     serial: list[Mapping[tuple[int, int], int]] = field(default_factory=list)
     shared: frozenset[tuple[Step, ...]] = frozenset()
+    apart: bool = False
 
     @classmethod
     def of(cls, sites: Sequence[Site], examples: Sequence[Example]) -> Tables:
         """Read recordings."""
-        return cls._of(Nest.of(sites), examples, align=False)
+        return cls._of(Nest.of(sites), examples)
+
+    def divided(self) -> Tables | None:
+        """Return the tables with loops divided that appear as one; ``None`` if there are none."""
+        tables = self._of(self.nest, self.examples, divide=True)
+        return tables if tables.apart else None
 
     def aligned(self) -> Tables | None:
         """Return the tables with aligned iterations of ranks that meet; ``None`` if they are aligned already."""
-        tables = self._of(self.nest, self.examples, align=True)
+        tables = self._of(self.nest, self.examples, align=True, divide=self.apart)
         return tables if tables.shared else None
 
     @classmethod
-    def _of(cls, nest: Nest, examples: Sequence[Example], align: bool) -> Tables:
+    def _of(cls, nest: Nest, examples: Sequence[Example], *, align: bool = False, divide: bool = False) -> Tables:
         tables = cls(nest, examples)
+        calls = [tables._calls(example) for example in examples]
+        tables.apart = divide and divided(nest, [each.trace for each in examples], calls)
         for number, example in enumerate(examples):
             tables.classes.append(classes_of(example.trace.head))
-            tables._read(number, align)
+            if align:
+                tables.shared |= aligned(nest, example.trace, calls[number])
+            for rank, mine in enumerate(calls[number]):
+                for site, where, begin, end in mine:
+                    tables._count((number, rank), site, where)
+                    tables._add((number, rank), site, where, begin, end)
         for loop in tables.shared:
             tables._share(loop)
         tables._arrange()
         return tables
 
-    def _read(self, number: int, align: bool) -> None:
-        example = self.examples[number]
+    def _calls(self, example: Example) -> list[Calls]:
+        """Return each rank's calls in a recording; note those that jump back, and the requests of all rows."""
         walk = Walk(self.nest)
         head, ops = example.trace.head, example.trace.ops
         begun, serial = np.zeros(len(ops), np.int64), {}
@@ -156,14 +170,9 @@ class Tables:
             for at in astray:
                 self.astray[numbers[at]] = self.astray.get(numbers[at], 0) + 1
             calls.append(Calls(numbers, inside, (first + begins).tolist(), int(end)))
-        if align:
-            self.shared |= aligned(self.nest, example.trace, calls)
-        for rank, mine in enumerate(calls):
-            for site, where, begin, end in mine:
-                self._count((number, rank), site, where)
-                self._add((number, rank), site, where, begin, end)
         self.begun.append(begun)
         self.serial.append(serial)
+        return calls
 
     def _share(self, loop: tuple[Step, ...]) -> None:
         """Give all ranks as many iterations of a loop as the rank that has most."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import pytest
 
 from clue.extrapolation import Family, Recording, infer
-from clue.extrapolation.bursts import BEFORE, Bursts, outside_remarks, predecessors, together
+from clue.extrapolation.bursts import BEFORE, Bursts, Floats, Integers, outside_remarks, predecessors, together
 from clue.trace import Op, Trace, TraceBuilder
+from clue.trace.sites import Frame, Site
 from tests.extrapolation.families import IN_LOOP
 
 
@@ -91,6 +94,32 @@ def test_ranks_without_a_share_do_not_count_as_variation_of_others() -> None:
     assert learned.draw(last, np.full(64, -1))[0] == pytest.approx(wanted, rel=1e-3, abs=1e-9)
 
 
+def bursts_of(places: Sequence[tuple[int, int]], rows: Callable[..., Integers]) -> tuple[dict[str, Integers], Floats]:
+    """Return the surroundings of ten iterations on each rank, and of 10 ns for each of n columns of some rows."""
+    n, ranks, rank, step = np.array([(n, p, rank, i) for n, p in places for rank in range(p) for i in range(10)]).T
+    v = {"n": n, "P": ranks, "rank": rank, "s": ranks, "r": rank, "i0": step, BEFORE: np.zeros_like(n)}
+    return v, 1e-8 * n * rows(n, ranks, rank, step)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        lambda n, p, rank, _: n // p + (rank == p - 1) * (n % p),  # the last rank also has the rest
+        lambda n, p, _, step: n / p * (1 + step % 2),  # red points, then black ones, which take twice as long
+    ],
+)
+def test_bursts_follow_ranks_and_iterations_whatever_they_are_on_average(rows: Callable[..., Integers]) -> None:
+    """Neither the rows of a rank nor the parity of a step tells that bursts grow as n^2 / P.
+
+    Examples at 1000 on 64 ranks: strips of 15 rows take 150 us, that of the last rank, 55 rows, 550 us.
+    """
+    places = [(n, p) for n in (200, 350, 500) for p in (4, 6, 8, 16, 27)]
+    v, seconds = bursts_of(places, rows)
+    learned = Bursts.learn("here", v, np.full(len(seconds), -1), v["n"] * 100 + v["P"], seconds, (), ["here"])
+    target, wanted = bursts_of([(1000, 64)], rows)
+    assert learned.draw(target, np.full(640, -1))[0] == pytest.approx(wanted, rel=0.1)
+
+
 def rebuilding(size: int, ranks: int, long: float = 10e-3) -> Trace:
     """Return a trace of 40 iterations of 1 ms; every tenth takes longer."""
     trace = TraceBuilder(ranks, "sort.py")
@@ -116,6 +145,26 @@ def test_long_bursts_that_are_left_out_are_told_of() -> None:
     # In a single recording, they are disturbances.
     once = [Recording(n, p, (rebuilding(n, p, 10e-3 if (n, p) == (8, 3) else 1e-3),)) for n, p in places]
     assert not any("count as disturbances" in each for each in infer(Family.of(once, "sort")).remarks)
+
+
+def axes(size: int, ranks: int) -> Trace:
+    """Return a trace of six steps of 1 ms, each followed by an exchange along three axes, 1 us apart."""
+    trace = TraceBuilder(ranks, "halo.py")
+    for rank in range(ranks):
+        trace[rank].at(Site((Frame("halo.py", "<module>", 9, 0, (5, 7)),)))
+        for call in range(18):
+            trace[rank].compute(1e-6 if call % 3 else 1e-3)
+            trace[rank].sendrecv((rank + 1) % ranks, 8 * size * (call % 3 + 1), (rank - 1) % ranks)
+    return trace.build()
+
+
+def test_a_loop_that_contains_only_another_one_begins_anew_where_its_calls_repeat() -> None:
+    """Bursts before the first axis are 1 ms, all others 1 us: at random places, ranks would wait for each other."""
+    places = [(size, ranks) for size in (6, 8, 12) for ranks in (2, 3, 4, 6)]
+    family = Family.of([Recording(n, p, (axes(n, p),)) for n, p in places], "halo")
+    made = infer(family).generate(20, 9).trace
+    begins = made.ops.op == Op.IRECV  # the first row of each Sendrecv
+    assert made.ops.cpu[begins].reshape(9, 6, 3).tolist() == [[[1_000_000, 1000, 1000]] * 6] * 9
 
 
 def test_computation_beyond_the_recordings_is_told_of() -> None:

@@ -615,6 +615,14 @@ def spread(comm: Comm, n: int) -> None:
         comm.sendrecv(8 * between(n, comm.size, comm.rank), (comm.rank + k) % comm.size, (comm.rank - k) % comm.size)
 
 
+@case()
+def spread_in_steps(comm: Comm, n: int) -> None:
+    """Exchange with all other ranks in each of several steps, which do nothing else."""
+    for _ in range(3):
+        for k in range(1, comm.size):
+            comm.sendrecv(8 * n, (comm.rank + k) % comm.size, (comm.rank - k) % comm.size)
+
+
 # --- loops ---
 
 

@@ -32,6 +32,7 @@ KNOWN = (
     "rows_and_columns", "remainder_last", "workers", "halves", "multigrid", "root_moves", "triangle",
     "faces_with_halo", "square_2d", "halo_2d_waitall", "cannon", "halving", "odd_even", "everybody_to_everybody",
     "sizes", "columns_in_blocks", "reflectors", "objects_reduced", "pipeline_started",
+    "spread_in_steps",
 )  # fmt: skip
 #: Programs that recordings do not determine everywhere, or that follow no rule.
 UNKNOWN = ("even_strips", "panels", "ranks_beyond", "odd_ends", "threshold", "triples")
