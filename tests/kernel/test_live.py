@@ -10,7 +10,7 @@ import pytest
 
 from clue.errors import DeadlockError, LiveError, ReplayError
 from clue.kernel import simulate
-from clue.kernel.live import Execution, execute
+from clue.kernel.live import Execution, conversation, execute
 from clue.machine import AlgorithmChoice, Curve, Flows, Machine, Ports, Progress
 from clue.machine.contention.topology import Switch
 from clue.trace import ANY, NO_REQUEST, Flag, Op
@@ -1048,6 +1048,42 @@ def test_what_a_source_raises_comes_out_as_it_is() -> None:
     with pytest.raises(LiveError) as raised:
         run(failing())
     assert raised.value is error
+
+
+def test_a_failure_ends_ranks_that_never_block() -> None:
+    """A rank that runs on at the same virtual time does not delay the end of a run in which another one failed."""
+    readings = []
+
+    def failing() -> Script:
+        yield Call(LiveOp.ABORT, nbytes=3)
+
+    def reading() -> Script:
+        for _ in range(100):
+            readings.append(1)
+            yield Call(LiveOp.WTIME)
+
+    with pytest.raises(LiveError, match="rank 0 called Abort"):
+        run(failing(), reading())
+    assert len(readings) <= 1
+
+
+@pytest.mark.parametrize("each", [0.0, 1e-6])
+def test_a_loop_that_waits_for_a_time_that_never_comes_is_refused(monkeypatch: pytest.MonkeyPatch, each: float) -> None:
+    """Readings of a clock that stands still end a run after too many in a row; 300 readings 1 us apart do not."""
+    monkeypatch.setattr(conversation, "_MOST_LOOKS", 100)
+
+    def waiting() -> Script:
+        now = 0.0
+        while now < 299.5e-6:
+            now = yield Call(LiveOp.WTIME, seconds(each))
+
+    if each:
+        assert finishes(execute([Scripted(waiting())], machine(1)))[0] == pytest.approx(300e-6)
+        return
+    text = "rank 0 must let virtual time pass, but asked for the time 100 times in a row"
+    with pytest.raises(LiveError, match=text) as raised:
+        execute([Scripted(waiting())], machine(1))
+    assert raised.value.rank == 0
 
 
 # -- what is kept -----------------------------------------------------------------------------------------

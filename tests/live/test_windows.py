@@ -199,6 +199,25 @@ def test_post_start_complete_wait(live: Live) -> None:
 
 
 @RANKS
+def test_a_rank_may_be_in_its_own_groups(live: Live, ranks: int) -> None:
+    """An exposure and an access epoch with the neighbours in a ring, which are the rank itself if it is alone."""
+    check(
+        live,
+        """
+        memory = np.zeros(1)
+        window, everyone = MPI.Win.Create(memory, 8, comm=comm), comm.Get_group()
+        window.Post(everyone.Incl([left]))
+        window.Start(group=everyone.Incl([right]))
+        window.Put(np.full(1, rank + 1.0), right)
+        window.Complete()
+        assert window.Wait() and memory[0] == left + 1
+        window.Free()
+        """,
+        ranks,
+    )
+
+
+@RANKS
 def test_memory_that_ranks_of_a_node_share(live: Live, ranks: int) -> None:
     """Each rank sees what others store in shared memory; the ranks' parts are in rank order."""
     one_node = MACHINE.replace("count: 4", "count: 1").replace("processors: 1", "processors: 4")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp
@@ -34,6 +34,23 @@ def _start(layer: Layer, window: Window, group: Any, assertion: int = 0) -> None
     window.accessed = layer.groups.members(group)
     for member in window.accessed:
         layer.port.ask(_RECV, peer=member, tag=_POSTED, context=window.comm.context)
+
+
+def _with_group(function: Callable[..., None]) -> Factory:
+    """Make the factory of a call with a group. The window of a single rank is a real one, which needs a real group."""
+    with_window = of_window(function)
+
+    def make(layer: Layer, original: Any) -> Any:
+        group_of = layer.original("Win", "Get_group")
+
+        def alone(self: Any, group: Any, assertion: int = 0) -> None:
+            if layer.groups.knows(group) and layer.groups.members(group) == (layer.port.rank,):
+                group = group_of(self)
+            original(self, group, assertion)
+
+        return with_window(layer, alone)
+
+    return make
 
 
 def _complete(layer: Layer, window: Window) -> None:
@@ -111,8 +128,8 @@ def _sync(layer: Layer, _window: Window) -> None:
 
 CALLS: dict[tuple[str, str], Factory] = {
     ("Win", "Fence"): of_window(_fence),
-    ("Win", "Post"): of_window(_post),
-    ("Win", "Start"): of_window(_start),
+    ("Win", "Post"): _with_group(_post),
+    ("Win", "Start"): _with_group(_start),
     ("Win", "Complete"): of_window(_complete),
     ("Win", "Wait"): of_window(_wait),
     ("Win", "Test"): of_window(_test),

@@ -29,6 +29,8 @@ _ANY_SOURCE, _BUFFERED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.BUFFERED),
 _COMPUTE, _BARRIER, _ANNOUNCE = int(Op.COMPUTE), int(Op.BARRIER), int(LiveOp.ANNOUNCE)
 #: Spawns are counted apart from the collectives of their communicator.
 _SPAWNS = 1 << 40
+#: How often in a row a rank may ask for the time, if its clock stands still, before it counts as waiting for ever.
+_MOST_LOOKS = 100_000
 
 Answer = Callable[[Row], Any]
 
@@ -47,6 +49,8 @@ class Conversation:
         self._polls = Polls(job, rank, self._outcome)
         self._call = Call(Op.LOCAL)
         self._ended = False
+        #: The time that the rank asked for last, and how often in a row it was the same.
+        self._asked, self._looks = -1.0, 0
         #: The answer to the present call, where its handler knows it.
         self._answer: Any = None
         self._waited: Sequence[Pending | None] = ()
@@ -69,6 +73,8 @@ class Conversation:
         assert found is not None
         answer: Any = None
         while not self._ended:
+            if self._job.failure is not None:
+                raise self._job.failure  # of another rank, or a signal: this rank might run on for ever
             self._call = call = self._source.resume(answer)
             _, answers, kept = self._table[call.op]
             cpu = call.cpu
@@ -231,6 +237,15 @@ class Conversation:
     def _time(self, rank: Rank, _row: Row) -> None:
         self._polls.asked_time = True
         self._answer = rank.clock
+        self._looks = self._looks + 1 if rank.clock == self._asked else 0
+        self._asked = rank.clock
+        if self._looks > _MOST_LOOKS:
+            text = (
+                f"{self._job.name}: rank {rank.rank} must let virtual time pass, but asked for the time "
+                f"{_MOST_LOOKS:,} times in a row at {rank.clock:.9g} s{self._place()}: a loop that waits for a time "
+                "needs measured bursts, or a poll or a sleep"
+            )
+            raise LiveError(text, rank.rank)
 
     def _cancel(self, rank: Rank, row: Row) -> Events:
         yield from rank.in_turn()

@@ -18,6 +18,7 @@ from clue.kernel.live.record import FullRecord, Record
 from clue.kernel.live.source import BurstRule, Source, Spawner
 from clue.kernel.model.observation import Observation
 from clue.kernel.model.program import Description, HostSpeed
+from clue.kernel.reference.actor import Events
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.simulation import outcome
 from clue.kernel.reference.virtual_machine import VirtualMachine
@@ -104,8 +105,17 @@ def execute(
 def _start(job: Job, rank: Rank, source: Source) -> Conversation:
     """Connect a source of calls to its rank."""
     conversation = Conversation(job, rank, source)
-    job.machine.env.process(rank.run(conversation.ops(), conversation.meaning, conversation.apart))
+    job.machine.env.process(_noting(job, rank.run(conversation.ops(), conversation.meaning, conversation.apart)))
     return conversation
+
+
+def _noting(job: Job, events: Events) -> Events:
+    """Note at once what ends a rank: SimPy raises it only after all other ranks have run until they block."""
+    try:
+        yield from events
+    except BaseException as error:
+        job.failure = error
+        raise
 
 
 def _run(job: Job) -> None:

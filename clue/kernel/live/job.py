@@ -66,6 +66,7 @@ class Job:
         overlong_timed: Number of such loops that read the time between their polls.
         open_services: By origin and request, each unfinished one-sided operation: its request, the bytes of its reply,
             and its target rank.
+        failure: What has ended a rank, and so ends the run: an error, or a signal.
         arrived: By target, the functions that serve one-sided operations that wait there for its next call.
     """
 
@@ -93,6 +94,7 @@ class Job:
         self.open_services: dict[tuple[int, int], tuple[Settled, int, int]] = {}
         self.arrived: defaultdict[int, deque[Callable[[], None]]] = defaultdict(deque)
         self.unmodelled: Counter[str] = Counter()
+        self.failure: BaseException | None = None
         self._start, self._spawner, self._rate = start, spawn, rate
         self._joined: frozenset[int] = frozenset()
         self._contexts: dict[Any, int] = {}
