@@ -14,10 +14,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from clue.children import end, mpi_of, open_mpi_options, running
 from clue.errors import ClueError, UsageError
+from clue.progress import Reporter, silent
 
 _PROGRAMS = "clue.calibration.programs"
 #: A run is stopped after its requested duration times the first figure, plus the second figure in seconds.
@@ -26,17 +27,6 @@ _PATIENCE, _START = 2.0, 60.0
 _RANKS = "{ranks}"
 #: A host's name or address; one that began with a hyphen would be an option.
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
-
-
-class Reporter(Protocol):
-    """Takes a line about the current work, with the amount done and the total."""
-
-    def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
-        """Report."""
-
-
-def silent(what: str, done: int = 0, total: int = 0) -> None:
-    """Discard a report."""
 
 
 def one_thread() -> dict[str, str]:
