@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from clue.children import end, mpi_of, open_mpi_options, running
+from clue.children import ONE_THREAD, end, mpi_of, open_mpi_options, running
 from clue.errors import ClueError, UsageError
 from clue.progress import Reporter, silent
 
@@ -31,7 +31,7 @@ _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
 
 def one_thread() -> dict[str, str]:
     """Return the environment of a process whose libraries use one thread, as a processor of a machine is one core."""
-    return {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
+    return {**os.environ, **ONE_THREAD}
 
 
 def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> list[str]:
