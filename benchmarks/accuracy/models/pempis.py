@@ -18,12 +18,12 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 
+from benchmarks.command import with_status
 from benchmarks.page import markdown_table, processor, revision, rows, typed_command, write_rows
 from benchmarks.progress import tell
 from clue.balance import relative_performance, vector_at
 from clue.composition import ComposedModel, Fit, compose, on_critical_path
 from clue.config import load_machine
-from clue.errors import ClueError
 from clue.extrapolation import Family, Pattern, Recording
 from clue.extrapolation.recordings import REPEATS, save_recordings
 from clue.kernel import simulate
@@ -109,30 +109,26 @@ class Case:
         return self.predicted / self.truth - 1
 
 
-def main() -> int:
-    """Run the study; return the exit status."""
+@with_status
+def main() -> None:
+    """Run the study."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.models.pempis", description=__doc__)
     parser.add_argument("folder", type=Path, help="keep recordings there")
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("pempis.csv"), help="the table; its page lies beside it"
     )
     asked = parser.parse_args()
-    try:
-        cases: list[Case] = []
-        models: dict[tuple[str, str], ComposedModel] = {}
-        for study in STUDIES:
-            family = record(study, asked.folder)
-            for kind in KINDS:
-                tell(f"{study.name} on {kind}")
-                cases += judged(study, family, kind, models)
-        vectors = list(_vectors(Family.open(_pattern(STUDIES[1], asked.folder)), models))
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
+    cases: list[Case] = []
+    models: dict[tuple[str, str], ComposedModel] = {}
+    for study in STUDIES:
+        family = record(study, asked.folder)
+        for kind in KINDS:
+            tell(f"{study.name} on {kind}")
+            cases += judged(study, family, kind, models)
+    vectors = list(_vectors(Family.open(_pattern(STUDIES[1], asked.folder)), models))
     write_csv(asked.output, cases)
     command = typed_command("benchmarks.accuracy.models.pempis")
     asked.output.with_suffix(".md").write_text(page(cases, vectors, command))
-    return 0
 
 
 def _pattern(study: Study, folder: Path) -> str:
