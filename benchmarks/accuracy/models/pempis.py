@@ -18,6 +18,7 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 
+from benchmarks.accuracy.extrapolate.experiment import raw
 from benchmarks.command import with_status
 from benchmarks.page import markdown_table, processor, revision, rows, typed_command, write_rows
 from benchmarks.progress import tell
@@ -162,7 +163,7 @@ def judged(study: Study, family: Family, kind: str, models: dict[tuple[str, str]
         models.setdefault((study.name, kind), model)
         for target in _at(family, study.targets):
             truth = _makespan(target.typical, where)
-            runs = [_makespan(_raw(trace), where) for trace in target.traces]
+            runs = [_makespan(raw(trace), where) for trace in target.traces]
             said = model.time.predict({"n": [float(target.size)], "P": [float(target.ranks)]})
             predicted, low, high = (float(each[0]) for each in said)
             spread = (max(runs) - min(runs)) / 2 / truth
@@ -182,11 +183,6 @@ def composed(recordings: Sequence[Recording], where: Machine, fitted: Fit) -> Co
 
 def _makespan(trace: Trace, where: Machine) -> float:
     return simulate(trace, where).makespan
-
-
-def _raw(trace: Trace) -> Trace:
-    """Return a recording with its own bursts instead of the typical ones."""
-    return replace(trace, typical=None, head=replace(trace.head, typical=None))
 
 
 def _vectors(family: Family, models: dict[tuple[str, str], ComposedModel]) -> Iterator[tuple[int, int, str, str]]:
