@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import os
-import platform
 import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from clue.trace.computer import processor_name
 
 #: The folder of the checkout.
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,10 +39,9 @@ class Goal:
 def processor() -> str:
     """Return the name of this computer's processor, with its speed and number of cores."""
     info = Path("/proc/cpuinfo").read_text()
-    model = re.findall(r"model name\s*: (.*)", info)
     megahertz = re.findall(r"cpu MHz\s*: ([\d.]+)", info)
     speed = f" at {float(megahertz[0]) / 1e3:.1f} GHz" if megahertz else ""
-    return f"{model[0] if model else platform.machine()}{speed} ({os.cpu_count()} cores)"
+    return f"{processor_name()}{speed} ({os.cpu_count()} cores)"
 
 
 def revision() -> str:

@@ -12,8 +12,9 @@ Names are loaded when they are first used, so that ``import clue`` costs nothing
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from clue.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from clue.config import load_config, load_machine
@@ -40,28 +41,20 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 
 _HOMES = {
-    "clue.config": ("load_config", "load_machine"),
-    "clue.errors": (
-        "ClueError",
-        "ConfigError",
-        "DeadlockError",
-        "RecordError",
-        "ReplayError",
-        "TraceError",
-        "UsageError",
-    ),
-    "clue.extrapolation": ("RefusedError", "extrapolate"),
-    "clue.forecasting": ("Forecast", "Forecaster", "forecast"),
-    "clue.kernel": ("simulate",),
-    "clue.machine": ("Machine", "Placement"),
-    "clue.predict.replaying": ("ReplayPredictor",),
-    "clue.purchase": ("Ranking", "Scenario", "rank_options"),
-    "clue.recording": ("record",),
-    "clue.result": ("Result",),
-    "clue.steady": ("Steady", "simulate_sampled"),
-    "clue.trace": ("Trace", "TraceBuilder"),
+    "config": ("load_config", "load_machine"),
+    "errors": ("ClueError", "ConfigError", "DeadlockError", "RecordError", "ReplayError", "TraceError", "UsageError"),
+    "extrapolation": ("RefusedError", "extrapolate"),
+    "forecasting": ("Forecast", "Forecaster", "forecast"),
+    "kernel": ("simulate",),
+    "machine": ("Machine", "Placement"),
+    "predict.replaying": ("ReplayPredictor",),
+    "purchase": ("Ranking", "Scenario", "rank_options"),
+    "recording": ("record",),
+    "result": ("Result",),
+    "steady": ("Steady", "simulate_sampled"),
+    "trace": ("Trace", "TraceBuilder"),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
+__getattr__ = loaded_on_first_use(__name__, _HOMES)
 
 __all__ = [
     "ClueError",
@@ -93,13 +86,6 @@ __all__ = [
     "simulate",
     "simulate_sampled",
 ]
-
-
-def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'clue' has no attribute {name!r}")
-    return getattr(importlib.import_module(home), name)
 
 
 def __dir__() -> list[str]:

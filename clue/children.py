@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 _HERE = str(Path(__file__).resolve().parent.parent)
+#: Settings by which libraries compute in one thread, as a processor of a machine is one core.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 #: prctl(2) option: the signal that a process gets when its parent dies.
 _PR_SET_PDEATHSIG = 1
 _SHARED_MEMORY = Path("/dev/shm")

@@ -12,7 +12,6 @@ from typing import Any
 _Span = tuple[tuple[int, float], tuple[int, float]]
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 #: Python's names for the functions that it makes from expressions.
 _NAMES = {
     ast.Lambda: "<lambda>",

@@ -21,13 +21,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.accuracy.unseen.figures import LATE
-from clue.errors import ClueError
+from benchmarks.command import with_status
 from clue.uncertainty.model_error import Character
 from clue.validation.learning import Known, as_yaml, learn
 
 
-def main() -> int:
-    """Learn the errors; return the exit status."""
+@with_status
+def main() -> None:
+    """Learn the errors."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.learn", description=__doc__)
     parser.add_argument("tables", type=Path, nargs="+", metavar="TABLE.csv")
     parser.add_argument("--column", default="predicted", help="the one that has the predictions (default: %(default)s)")
@@ -35,16 +36,11 @@ def main() -> int:
     asked = parser.parse_args()
     source = f"{', '.join(table.name for table in asked.tables)}, column {asked.column}"
     today = datetime.date.today().isoformat()
-    try:
-        cases = [case for table in asked.tables for case in read(table, asked.column)]
-        learned = learn(cases, source=source, date=today)
-        inside = covered(cases)
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
+    cases = [case for table in asked.tables for case in read(table, asked.column)]
+    learned = learn(cases, source=source, date=today)
+    inside = covered(cases)
     asked.output.write_text(as_yaml(learned))
     print(f"{learned.cases} cases; {inside:.0%} of them within the intervals that other programs give")
-    return 0
 
 
 def read(table: Path, column: str) -> list[Known]:

@@ -31,6 +31,7 @@ from clue.machine import FactorTable, Machine, NoContention
 from clue.machine.machine import Waiting
 from clue.predict.application import Application
 from clue.predict.replaying import TraceSource
+from clue.progress import silent
 from clue.purchase import Scenario
 from clue.report.ranking.document import ranking_document
 from clue.report.ranking.scaling import draw_performance
@@ -80,7 +81,7 @@ class PaperCase:
 
     def speeds(self) -> dict[str, float]:
         """Return the flop/s of all instances together, by kernel, over the kernels' time alone."""
-        traces = Traces(_ignore)
+        traces = Traces(silent)
         side_by_side, ranks = self.row["high_level"], self.row["low_level"]
         found = {}
         for name, program in self.programs.items():
@@ -91,10 +92,6 @@ class PaperCase:
 
 #: A function that simulates cases; it returns the speed of their splits, flop/s.
 Simulate = Callable[[Sequence[PaperCase]], Sequence[Mapping[str, float]]]
-
-
-def _ignore(what: str, done: int = 0, total: int = 0) -> None:
-    """Discard the message."""
 
 
 def _tell(what: str, done: int = 0, total: int = 0) -> None:
@@ -308,7 +305,7 @@ def compare(scenario: Scenario, arguments: argparse.Namespace, write: Callable[[
 
 def scale(figures: Path, write: Callable[[str], None]) -> None:
     """Print and draw Figure 5."""
-    series = figure_5(Traces(_ignore))
+    series = figure_5(Traces(silent))
     n, _ = FIGURE_5
     drawn = draw_performance(series, f"Cholesky factorisation, n = {n}, over processors")
     for processors, speed in max(series, key=lambda each: each.points[-1][1]).points:

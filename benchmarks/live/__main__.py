@@ -12,7 +12,7 @@ from pathlib import Path
 
 import clue
 from benchmarks.live.measure import call_goals, payload_goals, rank_goals, share_goal
-from benchmarks.page import REACHED, Goal, markdown_table, processor, revision
+from benchmarks.page import REACHED, Goal, markdown_table, processor, revision, write_page
 
 
 def main() -> None:
@@ -25,11 +25,7 @@ def main() -> None:
     for goal in _goals(quick=args.quick):
         print(f"{goal.figure}: {goal.measured}", file=sys.stderr)
         goals.append(goal)
-    text = "\n".join(_page(goals))
-    if args.output is None:
-        print(text)
-    else:
-        args.output.write_text(f"{text}\n")
+    write_page("\n".join([*_page(goals), ""]), args.output)
 
 
 def _goals(quick: bool) -> Iterator[Goal]:

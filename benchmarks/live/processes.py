@@ -79,13 +79,13 @@ class Standing:
     memory: float
 
 
-def stand(live: Live, patience: float = 120.0) -> Standing:
+def stand(live: Live) -> Standing:
     """Run ``stand.py``, and measure its processes while all ranks are running.
 
     Raises:
-        RuntimeError: If the ranks have not met when the timeout ``patience`` expires.
+        RuntimeError: If the ranks have not met within two minutes.
     """
-    with _standing(live.command, patience) as (process, seconds):
+    with _standing(live.command, 120.0) as (process, seconds):
         pids = list(family(process.pid))
         return Standing(seconds, len(pids), sum(map(proportional, pids)))
 

@@ -154,13 +154,9 @@ class Stages:
         self._since, self._what = now, what
 
 
-def _quiet(what: str, done: int = 0, total: int = 0) -> None:
-    """Discard the message."""
-
-
 def ranked(scenario: Scenario, top: int, tell: Progress = silent) -> Ranking:
     """Rank the options on all cores of this computer."""
-    traces = Traces(_quiet, None)
+    traces = Traces(silent, None)
     return rank_options(scenario, ReplayPredictor(traces, traces.record, engine="fast", workers=2), tell, top=top)
 
 

@@ -13,36 +13,31 @@ import re
 import sys
 from contextlib import nullcontext
 
+from benchmarks.command import with_status
 from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import Host
 from benchmarks.testbed.truth import hosts_at
 from clue.config import load_machine
-from clue.errors import ClueError, UsageError
+from clue.errors import UsageError
 from clue.machine import Machine, Placement
 
 
-def main(words: list[str]) -> int:
-    """Run the command line; return the exit status."""
+@with_status
+def main(words: list[str]) -> None:
+    """Run the command line."""
     own, command = _split(words)
     asked = _parser().parse_args(own)
-    try:
-        if asked.machine is None and asked.verb != "down":
-            raise UsageError("command line must name a machine's file, got none")
-        lack = cluster.missing()
-        if lack is not None:
-            raise UsageError(lack)
-        if asked.verb == "down":
-            _down(asked.machine)
-        elif asked.verb == "up":
-            cluster.build(_name(load_machine(asked.machine)), hosts_at(asked.machine))
-        else:
-            _run(asked.machine, asked.n, command, rehearsed=not asked.plain)
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    if asked.machine is None and asked.verb != "down":
+        raise UsageError("command line must name a machine's file, got none")
+    lack = cluster.missing()
+    if lack is not None:
+        raise UsageError(lack)
+    if asked.verb == "down":
+        _down(asked.machine)
+    elif asked.verb == "up":
+        cluster.build(_name(load_machine(asked.machine)), hosts_at(asked.machine))
+    else:
+        _run(asked.machine, asked.n, command, rehearsed=not asked.plain)
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:

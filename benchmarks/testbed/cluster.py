@@ -134,7 +134,7 @@ def build(name: str, hosts: Sequence[Host]) -> None:
     state_file(name).write_text(json.dumps(state))
     _count_interruptions(name)
     if streams is not None:
-        _start(name, SWITCH, [str(compiled.streamer()), str(streams)])
+        _start(name, SWITCH, [str(compiled.program("streamer.c")), str(streams)])
     _delay(
         name, {_port(host.name): host.latency for host in hosts} | {_port(rack.name): rack.latency for rack in racks}
     )
@@ -221,7 +221,7 @@ def _delay(name: str, latencies: Mapping[str, float]) -> None:
     """Start the relay for cables with more than this computer's own latency."""
     words = [word for port, latency in latencies.items() if latency for word in (port, port + "-far", str(latency))]
     if words:
-        _start(name, SWITCH, [str(compiled.relay()), *words])
+        _start(name, SWITCH, [str(compiled.program("relay.c")), *words])
 
 
 def _bridge(rack: Rack | None) -> str:
@@ -279,7 +279,8 @@ def _shape(where: str, device: str, bandwidth: float, frame: int, queue: int) ->
 
 def _load(name: str, host: Host) -> None:
     """Start the background load of a host: busy processes, which share its processors with its ranks."""
-    paced = [str(compiled.competitor()), repr(host.factor), str(host.processors), str(_contenders(name, host))]
+    competitor = str(compiled.program("competitor.c"))
+    paced = [competitor, repr(host.factor), str(host.processors), str(_contenders(name, host))]
     busy = [sys.executable, "-S", "-c", "while True: pass"] if host.loaded else [*paced, str(_speeds(name))]
     for _ in range(host.background):
         _start(name, host.name, busy)
@@ -288,7 +289,7 @@ def _load(name: str, host: Host) -> None:
 def _count_interruptions(name: str) -> None:
     """Start what measures the kernel's work for the network, so that ranks are not charged with it: see softirqs.c."""
     file, end = _softirqs(name), time.monotonic() + _STARTS
-    _start(name, SWITCH, [str(compiled.softirqs()), str(file)])
+    _start(name, SWITCH, [str(compiled.program("softirqs.c")), str(file)])
     while not file.exists():
         if time.monotonic() > end:
             file.write_text(f"no answer within {_STARTS:g} s")
@@ -310,7 +311,7 @@ def _keep(name: str, cores: Sequence[int]) -> None:
     best = _best()
     _speeds(name).write_bytes(bytes(2 * 8 * (max(cores, default=0) + 1)))
     for core in cores:
-        _start(name, SWITCH, [str(compiled.keeper()), str(core), str(_speeds(name)), best])
+        _start(name, SWITCH, [str(compiled.program("keeper.c")), str(core), str(_speeds(name)), best])
 
 
 def _best() -> str:
@@ -318,7 +319,7 @@ def _best() -> str:
 
     All measurements refer to it: with another value each time, every testbed would have different processors.
     """
-    keeper = compiled.keeper()
+    keeper = compiled.program("keeper.c")
     known = _STATES / f"{keeper.name}.best"
     if not known.exists():
         _make_states()

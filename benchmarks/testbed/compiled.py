@@ -13,58 +13,18 @@ from clue.errors import UsageError
 _HERE = Path(__file__).parent
 
 
-def pace() -> Path:
-    """Return the library that is preloaded into every rank.
+def library(source: str) -> Path:
+    """Return a library to be preloaded into every rank: see :func:`program`."""
+    return _compiled(source, ".so", "-shared", "-fPIC", "-ldl")
+
+
+def program(source: str) -> Path:
+    """Return the program of a source file beside this one; its name identifies its contents.
 
     Raises:
         UsageError: If it cannot be compiled.
     """
-    return _compiled("pace.c", ".so", "-shared", "-fPIC", "-ldl")
-
-
-def competitor() -> Path:
-    """Return the program that competes with ranks for the processors of a slow host.
-
-    Raises:
-        UsageError: If it cannot be compiled.
-    """
-    return _compiled("competitor.c", "")
-
-
-def keeper() -> Path:
-    """Return the program that keeps a core awake; its name identifies its contents.
-
-    Raises:
-        UsageError: If it cannot be compiled.
-    """
-    return _compiled("keeper.c", "")
-
-
-def relay() -> Path:
-    """Return the program that delays frames; its name identifies its contents.
-
-    Raises:
-        UsageError: If it cannot be compiled.
-    """
-    return _compiled("relay.c", "")
-
-
-def softirqs() -> Path:
-    """Return the program that measures how long the kernel's soft interrupts interrupt each thread.
-
-    Raises:
-        UsageError: If it cannot be compiled.
-    """
-    return _compiled("softirqs.c", "")
-
-
-def streamer() -> Path:
-    """Return the program that streams through memory; its name identifies its contents.
-
-    Raises:
-        UsageError: If it cannot be compiled.
-    """
-    return _compiled("streamer.c", "")
+    return _compiled(source, "")
 
 
 def _compiled(source: str, suffix: str, *options: str) -> Path:

@@ -159,7 +159,7 @@ def mpiexec_of(name: str, *, rehearsed: bool = True) -> Path:
     launcher = (
         f"-launcher ssh -launcher-exec {shlex.quote(str(_agent(name)))} -iface bridge -disable-hostname-propagation"
     )
-    settings = {**_SETTINGS, **(KEPT_MEMORY if rehearsed else {}), "LD_PRELOAD": str(compiled.pace())}
+    settings = {**_SETTINGS, **(KEPT_MEMORY if rehearsed else {}), "LD_PRELOAD": str(compiled.library("pace.c"))}
     settings["MPIR_CVAR_NOLOCAL"] = str(int(not cluster.shares_memory(name)))
     variables = " ".join(f"-genv {key} {shlex.quote(value)}" for key, value in settings.items())
     entry = shlex.join([*cluster.entry_command(name), cluster.SWITCH, "--exec", find_mpiexec()])

@@ -7,8 +7,9 @@ that cheap, names are loaded on first use, and only queries of a virtual machine
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from clue.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from clue.balance.chunks import factoring, guided, portion, self_scheduled, trapezoidal
@@ -38,10 +39,4 @@ _HOMES = {
     "factors": ("factors_on",),
     "vector": ("TimeModel", "relative_performance", "remeasured", "vector_at"),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"clue.balance.{_HOME[name]}"), name)
+__getattr__ = loaded_on_first_use(__name__, _HOMES)

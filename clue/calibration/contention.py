@@ -16,7 +16,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clue.calibration.launching import Reporter, launcher, run_program, silent
+from clue.calibration.launching import launcher, run_program
 from clue.calibration.machine_file import MachineFile, ports_lines, rewritten, stated_notes
 from clue.calibration.measurement import Estimate
 from clue.errors import UsageError
@@ -35,6 +35,7 @@ from clue.machine import (
     Ports,
     Progress,
 )
+from clue.progress import Reporter, silent
 from clue.trace import TraceBuilder
 from clue.units import format_size
 

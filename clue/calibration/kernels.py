@@ -16,10 +16,11 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from clue.calibration.launching import Reporter, one_thread, silent
+from clue.calibration.launching import one_thread
 from clue.calibration.measurement import Estimate, median_of
 from clue.children import end, running
 from clue.errors import ClueError, UsageError
+from clue.progress import Reporter, silent
 from clue.trace.computer import processor_name
 
 #: Built-in kernels, with the unit of their speed.

@@ -14,10 +14,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from clue.children import end, mpi_of, open_mpi_options, running
+from clue.children import ONE_THREAD, end, mpi_of, open_mpi_options, running
 from clue.errors import ClueError, UsageError
+from clue.progress import Reporter, silent
 
 _PROGRAMS = "clue.calibration.programs"
 #: A run is stopped after its requested duration times the first figure, plus the second figure in seconds.
@@ -28,20 +29,9 @@ _RANKS = "{ranks}"
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
 
 
-class Reporter(Protocol):
-    """Takes a line about the current work, with the amount done and the total."""
-
-    def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
-        """Report."""
-
-
-def silent(what: str, done: int = 0, total: int = 0) -> None:
-    """Discard a report."""
-
-
 def one_thread() -> dict[str, str]:
     """Return the environment of a process whose libraries use one thread, as a processor of a machine is one core."""
-    return {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
+    return {**os.environ, **ONE_THREAD}
 
 
 def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> list[str]:

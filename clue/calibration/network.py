@@ -10,13 +10,14 @@ from typing import Any
 
 from clue.calibration.contention import measure_pairs
 from clue.calibration.copies import LARGE, copy_bandwidth
-from clue.calibration.launching import Reporter, launcher, run_program, silent
+from clue.calibration.launching import launcher, run_program
 from clue.calibration.link import FittedLink, fit_link, progress_of
 from clue.calibration.machine_file import CalibratedNetwork, MachineFile, node_lines, size_text
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.residuals import Residual, Residuals, one_node, pair, residuals, summary
 from clue.errors import UsageError
 from clue.machine import LinkNoise, Machine, Network, NodeType, Ports
+from clue.progress import Reporter, silent
 from clue.units import count_of, format_size, format_time
 
 #: Default message sizes, bytes: 0, and powers of two up to 16 MiB.

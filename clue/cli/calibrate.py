@@ -41,12 +41,13 @@ from clue.calibration.time_slice import measure_time_slice
 from clue.children import side_by_side
 from clue.cli.effects import fill, mpiexec_words, refuse
 from clue.cli.options import pairs
-from clue.cli.terminal import Report, check_different, output_file, plots_folder, progress, say, show, show_json
+from clue.cli.terminal import check_different, output_file, plots_folder, progress, say, show, show_json
 from clue.config import load_machine, load_part, load_parts
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.files import is_file, read_text, write_texts
 from clue.machine import ColdStart, Machine, Processor, Sockets
+from clue.progress import Reporter
 from clue.recording import find_mpiexec, record, repeats_beside
 from clue.recording.inputs import repeatable_input
 from clue.report.calibration.text import (
@@ -101,7 +102,7 @@ def _network(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | None, Calibration | None]:
+def _links(arguments: argparse.Namespace, tell: Reporter) -> tuple[Calibration | None, Calibration | None]:
     """Return the links between nodes and within a node, each ``None`` if neither files nor measurements give it."""
     limit = _eager_limit(arguments.eager_limit)
     if arguments.files:
@@ -122,7 +123,7 @@ def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | N
     return calibrate_link(first, limit), calibrate_within(second, limit)
 
 
-def _with_copies(arguments: argparse.Namespace, found: Measurement, hosts: list[str], tell: Report) -> Measurement:
+def _with_copies(arguments: argparse.Namespace, found: Measurement, hosts: list[str], tell: Reporter) -> Measurement:
     processors = arguments.processors or usable_processors()
     seconds, confidence = arguments.time / 4, arguments.confidence
     return with_copies(
@@ -137,7 +138,7 @@ def _only_between_nodes(arguments: argparse.Namespace) -> str:
     return "--processors 1" if arguments.processors == 1 else ""
 
 
-def _measured(arguments: argparse.Namespace, hosts: list[str], tell: Report, apart: str = "") -> Measurement:
+def _measured(arguments: argparse.Namespace, hosts: list[str], tell: Reporter, apart: str = "") -> Measurement:
     largest = _size(arguments.largest, "--largest")
     return measure_link(
         _mpiexec(arguments),
@@ -242,7 +243,7 @@ def _contention(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, tell: Report) -> Machine:
+def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, tell: Reporter) -> Machine:
     """Return the machine whose contention is calibrated; measure its link if no machine is named."""
     if arguments.machine is not None:
         known = load_machine(arguments.machine)
@@ -368,7 +369,7 @@ def _known_processor(model: str, library: Iterable[Processor]) -> Processor:
     raise UsageError(f"--part must be given if no part has the name of the recording processor, got {model!r}")
 
 
-def _cold_start(arguments: argparse.Namespace, tell: Report) -> ColdStart:
+def _cold_start(arguments: argparse.Namespace, tell: Reporter) -> ColdStart:
     """Measure bursts after waits: for messages between hosts if some are named, otherwise asleep."""
     hosts = _hosts(arguments)
     if not hosts:
@@ -386,14 +387,14 @@ def _check_node(text: str, place: str, node: NodeCalibration) -> None:
     load_machine({"nodes": [{"type": node.name}], "network": {"between_nodes": link}, **written})
 
 
-def _by_kernels(arguments: argparse.Namespace, name: str, busy: list[int], tell: Report) -> NodeCalibration:
+def _by_kernels(arguments: argparse.Namespace, name: str, busy: list[int], tell: Reporter) -> NodeCalibration:
     there = speeds_in(_text(arguments.reference), arguments.reference) if arguments.reference else None
     kernels, regions = _kernels(arguments, KERNELS if there is None else there.kernels)
     here = measure_kernels(kernels, busy, seconds=arguments.time, confidence=arguments.confidence, report=tell)
     return node_by_kernels(name, usable_processors(), here, there, regions)
 
 
-def _as_stated(arguments: argparse.Namespace, name: str, tell: Report) -> NodeCalibration:
+def _as_stated(arguments: argparse.Namespace, name: str, tell: Reporter) -> NodeCalibration:
     """Compare the stated speeds of a computer that is not at hand with this computer's or a reference's."""
     stated = _pairs("--target", arguments.target, "KERNEL=SPEED")
     _check_kernels("--target", stated)
@@ -434,7 +435,7 @@ def _check_kernels(option: str, kernels: Iterable[str]) -> None:
             raise UsageError(f"{option} must be among {', '.join(KERNELS)}, got {kernel!r}")
 
 
-def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell: Report) -> NodeCalibration:
+def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell: Reporter) -> NodeCalibration:
     """Record the program of a trace here, alone and, if it has one rank, in simultaneous copies."""
     there = Trace.open(arguments.trace)
     program = _program(arguments, there)

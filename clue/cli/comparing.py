@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from clue.cli.effects import refuse
-from clue.cli.terminal import Report
 from clue.cli.traces import Traces
 from clue.config.model_errors import known_model_error
 from clue.config.models import load_any_model
@@ -14,6 +13,7 @@ from clue.predict.executors import PROCESSES
 from clue.predict.measuring import SkeletonPredictor
 from clue.predict.modelling import ModelPredictor
 from clue.predict.replaying import ReplayPredictor
+from clue.progress import Reporter
 from clue.purchase import Scenario
 from clue.trace.computer import usable_processors
 from clue.uncertainty import ModelError, Sampling
@@ -22,7 +22,7 @@ from clue.uncertainty import ModelError, Sampling
 _DRAWS = 400
 
 
-def predictor_of(arguments: argparse.Namespace, tell: Report, executor: str = PROCESSES) -> DispatchingPredictor:
+def predictor_of(arguments: argparse.Namespace, tell: Reporter, executor: str = PROCESSES) -> DispatchingPredictor:
     """Return the predictor: measured skeletons, models, and replays of everything else."""
     traces = Traces(tell, arguments.repeats)
     replays = ReplayPredictor(

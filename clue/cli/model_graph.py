@@ -10,7 +10,6 @@ from clue.analysis.graph import GraphProfile
 from clue.cli.effects import refuse
 from clue.cli.model_runs import read_by
 from clue.cli.terminal import (
-    Report,
     check_different,
     check_plots,
     output_file,
@@ -29,6 +28,7 @@ from clue.extrapolation.pattern import RANKS, SIZE
 from clue.files import write_texts
 from clue.models.parts import FITS, ProgramModel
 from clue.predict.modelling import description_of
+from clue.progress import Reporter
 from clue.report.graph.document import graph_document
 from clue.report.graph.graphviz import graph_dot
 from clue.report.graph.text import graph_text
@@ -76,7 +76,7 @@ def _keep(profile: GraphProfile, target: Path, arguments: argparse.Namespace) ->
     say([f"wrote {target}"])
 
 
-def _of_trace(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
+def _of_trace(arguments: argparse.Namespace, tell: Reporter) -> GraphProfile:
     refuse(
         arguments, ["--size", "--ranks", "--fit", "-o"], f"with a pattern such as cg-{SIZE}-{RANKS}.clue", "one trace"
     )
@@ -92,7 +92,7 @@ def _of_trace(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
     return GraphProfile(trace.name, graph, 0, trace.ranks, times[0], measure)
 
 
-def _of_family(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
+def _of_family(arguments: argparse.Namespace, tell: Reporter) -> GraphProfile:
     if arguments.machine is None:
         raise UsageError(f"{arguments.trace}: --machine must name the machine of the models, got none")
     if (arguments.size is None) != (arguments.ranks is None):
@@ -112,7 +112,7 @@ def _of_family(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
 
 
 def _times(
-    arguments: argparse.Namespace, examples: list[Example], sites: int, tell: Report
+    arguments: argparse.Namespace, examples: list[Example], sites: int, tell: Reporter
 ) -> tuple[list[SiteTimes], str]:
     """Return the times of each recording, and what these are in words."""
     if arguments.machine is None:

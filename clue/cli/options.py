@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeAlias, TypeVar
 
 from clue.errors import UsageError
-from clue.report.shared.printable import printable
+from clue.printable import printable
 from clue.units import Quantity, parse_quantity
 
 _Value = TypeVar("_Value")

@@ -8,11 +8,12 @@ from clue import __version__
 from clue.cli.comparing import check_repeats, predictor_of, sampling_of
 from clue.cli.effects import refuse
 from clue.cli.serve_arguments import PORT
-from clue.cli.terminal import Report, detail, progress, say
+from clue.cli.terminal import detail, progress, say
 from clue.cli.tokens import serving_token
 from clue.config.changes import ChangeableScenario
 from clue.errors import UsageError
 from clue.listening import LOOPBACK
+from clue.progress import Reporter
 from clue.serving.live import LiveRanking
 
 #: Environment variable of the token, used if no file is named.
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _ranked(changeable: ChangeableScenario, arguments: argparse.Namespace, tell: Report) -> LiveRanking:
+def _ranked(changeable: ChangeableScenario, arguments: argparse.Namespace, tell: Reporter) -> LiveRanking:
     sampling, error = sampling_of(arguments)
     live = LiveRanking(
         changeable,

@@ -14,7 +14,7 @@ from clue.cli.effects import is_given, refuse
 from clue.cli.exports import check_files, write_ranking, write_result
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
 from clue.cli.signals import INTERRUPTED
-from clue.cli.terminal import Report, Volume, check_plots, detail, plots_folder, progress, say
+from clue.cli.terminal import Volume, check_plots, detail, plots_folder, progress, say
 from clue.cli.traces import Traces
 from clue.config import SimulationConfig, load_config
 from clue.config.model_errors import known_model_error
@@ -26,6 +26,7 @@ from clue.machine import Placement
 from clue.predict.executors import PROCESSES
 from clue.predict.predictor import Predictor
 from clue.predict.replaying import recording
+from clue.progress import Reporter
 from clue.purchase import Criterion, Ranking, Scenario, rank_options
 from clue.purchase.queueing import QUEUED
 from clue.purchase.tasks import tasks_of
@@ -119,7 +120,7 @@ def _files_of(scenario: Scenario) -> Iterator[Path]:
 
 
 def _watched(
-    scenario: Scenario, ranking: Ranking, predictor: Predictor, arguments: argparse.Namespace, tell: Report
+    scenario: Scenario, ranking: Ranking, predictor: Predictor, arguments: argparse.Namespace, tell: Reporter
 ) -> tuple[list[tuple[str, Result | None]], bool]:
     """Return the timeline of the first option, if a page is requested, and whether anything was interrupted."""
     first = next((each for each in ranking.entries if each.position == 1), None)
@@ -139,7 +140,7 @@ def _watched(
 
 
 def _explain_ranking(
-    scenario: Scenario, ranking: Ranking, predictor: Predictor, arguments: argparse.Namespace, tell: Report
+    scenario: Scenario, ranking: Ranking, predictor: Predictor, arguments: argparse.Namespace, tell: Reporter
 ) -> tuple[RankingExplanation | None, bool]:
     """Explain the first place, if requested; return also whether this was interrupted."""
     if not arguments.explain:
@@ -259,7 +260,7 @@ def _simulate_whole(config: SimulationConfig, arguments: argparse.Namespace) -> 
 
 
 def _prepared(
-    config: SimulationConfig, arguments: argparse.Namespace, tell: Report
+    config: SimulationConfig, arguments: argparse.Namespace, tell: Reporter
 ) -> tuple[Trace, Placement, BurstNoise | None]:
     """Return the trace, the placement of its ranks, and the noise of its recordings."""
     if config.ranks is not None and config.program.trace is None:  # before time is spent on a recording
@@ -296,7 +297,7 @@ def _sample(
     *,
     engine: str,
     arguments: argparse.Namespace,
-    tell: Report,
+    tell: Reporter,
 ) -> Sampled | None:
     """Draw samples, if requested."""
     sampling = noise_of(arguments)

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from clue.report.shared.printable import READABLE, printable, use_readable_errors
+from clue.cli.readable import READABLE, use_readable_errors
+from clue.printable import printable
 
 #: Largest number of faults shown for one file.
 _FEW = 100

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
@@ -36,7 +36,8 @@ from rich.progress import (
 from clue.cli.streams import give_up_output, tell
 from clue.errors import UsageError
 from clue.files import kind_of, make_room, overwritten
-from clue.report.shared.printable import printable
+from clue.printable import printable
+from clue.progress import Reporter, silent
 from clue.report.shared.table import words
 from clue.units import format_number
 
@@ -57,13 +58,6 @@ class Volume(IntEnum):
 
 
 _volume: ContextVar[Volume] = ContextVar("volume", default=Volume.USUAL)
-
-
-class Report(Protocol):
-    """Takes a line about the current work, with the amount done and the total."""
-
-    def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
-        """Report."""
 
 
 @contextmanager
@@ -262,7 +256,7 @@ def check_different(asked: Iterable[tuple[str, Path]], plots: str | None = None)
 
 
 @contextmanager
-def progress(*, bar: bool = True) -> Iterator[Report]:
+def progress(*, bar: bool = True) -> Iterator[Reporter]:
     """Show progress on standard error.
 
     Args:
@@ -270,7 +264,7 @@ def progress(*, bar: bool = True) -> Iterator[Report]:
     """
     console = Console(stderr=True)
     if _volume.get() is Volume.ERRORS:
-        yield _silent
+        yield silent
     elif bar and sys.stderr.isatty() and not console.is_dumb_terminal:
         with _bar(console) as report:
             yield report
@@ -279,12 +273,8 @@ def progress(*, bar: bool = True) -> Iterator[Report]:
             yield report
 
 
-def _silent(what: str, done: int = 0, total: int = 0) -> None:
-    """Discard a report."""
-
-
 @contextmanager
-def _bar(console: Console) -> Iterator[Report]:
+def _bar(console: Console) -> Iterator[Reporter]:
     with _display(console) as shown:
         task = shown.add_task("", total=None)
         totals = -1
@@ -316,7 +306,7 @@ def _display(console: Console) -> Progress:
 
 
 @contextmanager
-def _lines() -> Iterator[Report]:
+def _lines() -> Iterator[Reporter]:
     """Print a line a minute about the current work, from a thread of its own: a single step may take hours."""
     begin, now, step = time.monotonic(), ("", 0, 0), _Step()
     ended = threading.Event()

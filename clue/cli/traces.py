@@ -8,10 +8,11 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clue.cli.terminal import Report, detail
+from clue.cli.terminal import detail
 from clue.errors import UsageError, written_at
 from clue.predict.application import PLACEHOLDER, Application, Key
 from clue.predict.replaying import EXTRAPOLATE, record_on
+from clue.progress import Reporter
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -27,7 +28,7 @@ class Traces:
         repeats: Number of recordings; ``None``: as :func:`clue.recording.recordings_of` decides.
     """
 
-    def __init__(self, report: Report, repeats: int | None = None) -> None:
+    def __init__(self, report: Reporter, repeats: int | None = None) -> None:
         self._report = report
         self._repeats = repeats
         self._recorded: dict[str, Trace] = {}

@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 
 from clue.cli.effects import refuse
-from clue.cli.terminal import Report, check_plots, output_file, plots_folder, progress, say, show, show_json
+from clue.cli.terminal import check_plots, output_file, plots_folder, progress, say, show, show_json
 from clue.cli.traces import Traces
 from clue.config.model_errors import known_model_error, shipped_model_error, site_file
 from clue.config.validations import MeasuredCase, ValidationConfig, load_validation
@@ -17,6 +17,7 @@ from clue.files import noted, write_texts
 from clue.kernel import Candidate, Program, compile_program
 from clue.predict.application import Key
 from clue.predict.replaying import Origin, must_be_one_program, recording
+from clue.progress import Reporter
 from clue.report.validation.document import validation_document
 from clue.report.validation.text import validation_text
 from clue.skeleton.prediction import Measured
@@ -75,7 +76,7 @@ def _learn(validation: Validation, name: str) -> Path:
     return site_file()
 
 
-def _cases(config: ValidationConfig, traces: Traces, tell: Report) -> list[Case]:
+def _cases(config: ValidationConfig, traces: Traces, tell: Reporter) -> list[Case]:
     """Get the traces of all cases, each once, and place their ranks."""
     keys = [(case.program, _ranks(case)) for case in config.cases]
     names = dict(zip(keys, (case.program_name for case in config.cases), strict=True))

@@ -72,6 +72,14 @@ _ALLGATHERS: Mapping[str, Algorithm] = {
     "linear": allgather.linear,
     "gather_bcast": partial(composed.allgatherv, _OPENMPI),
 }
+_ALLTOALLS: Mapping[str, Algorithm] = {
+    "linear": alltoall.linear,
+    "scattered": alltoall.scattered,
+    "pairwise": alltoall.pairwise,
+    "pairwise_shifted": alltoall.pairwise_shifted,
+    "pairwise_sendrecv_replace": alltoall.pairwise_sendrecv_replace,
+    "in_place": alltoall.in_place,
+}
 
 #: Algorithms by the name of the collective and the name of the algorithm.
 ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
@@ -133,23 +141,8 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
     "scatterv": _SCATTERS,
     "allgather": _ALLGATHERS,
     "allgatherv": {**_ALLGATHERS, "pipelined_ring": allgather.pipelined_ring},
-    "alltoall": {
-        "bruck": alltoall.bruck,
-        "linear": alltoall.linear,
-        "scattered": alltoall.scattered,
-        "pairwise": alltoall.pairwise,
-        "pairwise_shifted": alltoall.pairwise_shifted,
-        "pairwise_sendrecv_replace": alltoall.pairwise_sendrecv_replace,
-        "in_place": alltoall.in_place,
-    },
-    "alltoallv": {
-        "linear": alltoall.linear,
-        "scattered": alltoall.scattered,
-        "pairwise": alltoall.pairwise,
-        "pairwise_shifted": alltoall.pairwise_shifted,
-        "pairwise_sendrecv_replace": alltoall.pairwise_sendrecv_replace,
-        "in_place": alltoall.in_place,
-    },
+    "alltoall": {"bruck": alltoall.bruck, **_ALLTOALLS},
+    "alltoallv": _ALLTOALLS,
     "reduce_scatter": {
         "recursive_halving": reduce_scatter.recursive_halving,
         "pairwise": reduce_scatter.pairwise,

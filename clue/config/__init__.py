@@ -5,8 +5,9 @@ Importing pydantic takes a tenth of a second, so submodules are imported on firs
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from clue.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from clue.config.loading import load_any, load_config
@@ -34,25 +35,13 @@ __all__ = [
     "shipped",
 ]
 
-_HOME = {
-    "SCHEMA_KINDS": "schemas",
-    "AnyPart": "part_loading",
-    "PlacementChoice": "simulation",
-    "SimulationConfig": "simulation",
-    "find": "shipped_files",
-    "json_schema": "schemas",
-    "load_any": "loading",
-    "load_config": "loading",
-    "load_machine": "machines",
-    "load_part": "part_loading",
-    "load_parts": "part_loading",
-    "load_sequence": "sequences",
-    "schema_file": "shipped_files",
-    "shipped": "shipped_files",
+_HOMES = {
+    "loading": ("load_any", "load_config"),
+    "machines": ("load_machine",),
+    "part_loading": ("AnyPart", "load_part", "load_parts"),
+    "schemas": ("SCHEMA_KINDS", "json_schema"),
+    "sequences": ("load_sequence",),
+    "shipped_files": ("find", "schema_file", "shipped"),
+    "simulation": ("PlacementChoice", "SimulationConfig"),
 }
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(name)
-    return getattr(importlib.import_module(f"clue.config.{_HOME[name]}"), name)
+__getattr__ = loaded_on_first_use(__name__, _HOMES)

@@ -18,7 +18,7 @@ from clue.config.scenarios import build_scenario
 from clue.config.sources import Source, read_source
 from clue.config.yaml12 import number_or_text
 from clue.errors import ConfigError, UsageError
-from clue.purchase.scenario import SERVICE_LIFE, Criterion, Option, Scenario
+from clue.purchase.scenario import SERVICE_LIFE, Criterion, Scenario
 from clue.units import format_time
 
 #: Wildcard: matches any key.
@@ -195,17 +195,13 @@ def _always(document: Document, scenario: Scenario) -> Iterator[Figure]:
     options = {option.name: option for option in scenario.options}
     for name in _keys(document, "options"):
         option = options.get(str(name))
-        if option is not None and not _is_rented(option):
+        if option is not None and not option.is_rented:
             price = option.machine.price
             yield _figure(document, ("options", name, "price"), default="none" if price is None else str(price))
     for name in _keys(document, "workloads"):
         yield _figure(document, ("workloads", name, "weight"), default="1")
         for key in ("deadline", "runs_a_month"):
             yield _figure(document, ("workloads", name, key), default="none")
-
-
-def _is_rented(option: Option) -> bool:
-    return option.costs is not None and option.costs.cloud is not None
 
 
 def _keys(document: Document, section: str) -> list[object]:

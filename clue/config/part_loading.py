@@ -15,7 +15,6 @@ from clue.config.parts import (
     link_document,
     link_from,
     locate_part,
-    notes_of,
     read_part,
 )
 from clue.config.schema import BetweenNodesForm
@@ -71,11 +70,7 @@ def _built(file: FilePath, key: str, faults: Faults) -> AnyPart | None:
 def _network(part: PartFile, form: NetworkPartForm, faults: Faults) -> NetworkPart | None:
     link = validated(BetweenNodesForm, link_document(part), faults)
     return NetworkPart(
-        part.key,
-        form.name,
-        form.source,
-        form.date,
-        notes_of(form.notes),
+        *part.heading,
         rate=form.rate,
         latency=None if form.latency is None else figure_of(form.latency, form.latency.value),
         bandwidth=None if form.bandwidth is None else figure_of(form.bandwidth, form.bandwidth.value),

@@ -45,6 +45,13 @@ class PartFile:
     document: Document
     form: AnyForm
 
+    @property
+    def heading(self) -> tuple[str, str, str, str, tuple[str, ...]]:
+        """Its key, name, source, date and notes."""
+        form = self.form
+        notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)  # a text is one note
+        return self.key, form.name, form.source, form.date, notes
+
     def picked(self, keys: Sequence[str]) -> Document:
         """Return those of some top-level keys that it has, as a document."""
         assert isinstance(self.document.value, dict)
@@ -166,11 +173,7 @@ def build_processor(part: PartFile) -> Processor:
     assert isinstance(form, ProcessorPartForm)
     memory = form.memory
     return Processor(
-        part.key,
-        form.name,
-        form.source,
-        form.date,
-        notes_of(form.notes),
+        *part.heading,
         {str(name): reason for name, reason in form.missing.items()},
         cores=form.cores,
         base_clock=form.clock.base,
@@ -190,11 +193,7 @@ def build_switch(part: PartFile) -> Switch:
     form = part.form
     assert isinstance(form, SwitchPartForm)
     return Switch(
-        part.key,
-        form.name,
-        form.source,
-        form.date,
-        notes_of(form.notes),
+        *part.heading,
         {str(key): reason for key, reason in form.missing.items()},
         ports=form.ports,
         rate=form.rate,
@@ -202,11 +201,6 @@ def build_switch(part: PartFile) -> Switch:
         power=form.power,
         price=form.price,
     )
-
-
-def notes_of(notes: str | list[str]) -> tuple[str, ...]:
-    """Return notes as a tuple; a text is one note."""
-    return (notes,) if isinstance(notes, str) else tuple(notes)
 
 
 def figure_of(form: FigureForm, value: float, cores: int = 1) -> Figure:

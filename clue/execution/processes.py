@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clue.children import finding_clue, limits_hint, standard_input
+from clue.children import ONE_THREAD, finding_clue, limits_hint, standard_input
 from clue.errors import LiveError
 from clue.execution.imports import shared_imports
 from clue.trace.wire import Channel
@@ -27,7 +27,6 @@ _LONGEST = 1 << 20
 _PATIENCE = 10.0
 #: Prefixes of environment variables by which an MPI launcher identifies its processes.
 _LAUNCHERS = ("PMI_", "PMIX_", "OMPI_COMM_WORLD", "HYDI_", "MPI_LOCAL", "OMPI_UNIVERSE")
-_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 #: Settings by which the real MPI library communicates only within its process, and leaves signals to the system.
 _ALONE = {"UCX_TLS": "self", "UCX_HANDLE_ERRORS": "none"}
 
@@ -168,7 +167,7 @@ def _present_core(allowed: set[int]) -> int:
 def _environment() -> dict[str, str]:
     """Return an environment in which ranks find this copy of clue, with one thread each and no launcher variables."""
     kept = finding_clue({name: value for name, value in os.environ.items() if not name.startswith(_LAUNCHERS)})
-    return _ALONE | kept if "OMP_NUM_THREADS" in kept else _ALONE | kept | _THREADS
+    return _ALONE | kept if "OMP_NUM_THREADS" in kept else _ALONE | kept | ONE_THREAD
 
 
 __all__: Sequence[str] = ("Processes", "World", "one_core")

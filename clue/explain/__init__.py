@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from clue.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from clue.explain.efficiencies import Efficiencies
@@ -22,18 +23,10 @@ __all__ = [
 ]
 
 # The command line knows these names before it needs them.
-_HOME = {
-    "Efficiencies": "efficiencies",
-    "Explanation": "explanation",
-    "Sensitivity": "sensitivity",
-    "RankingExplanation": "ranking",
-    "RankingSensitivity": "ranking",
-    "explain": "explanation",
-    "explain_ranking": "ranking",
+_HOMES = {
+    "efficiencies": ("Efficiencies",),
+    "explanation": ("Explanation", "explain"),
+    "ranking": ("RankingExplanation", "RankingSensitivity", "explain_ranking"),
+    "sensitivity": ("Sensitivity",),
 }
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"clue.explain.{_HOME[name]}"), name)
+__getattr__ = loaded_on_first_use(__name__, _HOMES)

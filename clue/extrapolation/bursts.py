@@ -19,13 +19,11 @@ import numpy.typing as npt
 
 from clue.models import Distribution, Ensemble, fit
 from clue.structure import LocalSize, local_size
-from clue.structure.atoms import Atom
+from clue.structure.atoms import Atom, Integers, Surroundings, rows_of
 from clue.structure.samples import usual
 from clue.trace.ops import Flag
 
-Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Surroundings = Mapping[str, Integers]
 
 #: Name of a variable of bursts: the number of the part of the program that precedes a burst on its rank; -1 for none.
 BEFORE = "before"
@@ -229,16 +227,16 @@ class Bursts:
             if others is not None:  # bursts after different parts run different code: a usual difference is enough
                 ratios = ratios and [float(np.median(ratios))]
             if ratios and (min(ratios) > _APART or max(ratios) < 1 / _APART):
-                roles.append((role, _pool(_some(v, where), example[where], seconds[where], blocks)))
+                roles.append((role, _pool(rows_of(v, where), example[where], seconds[where], blocks)))
                 left = left & ~where
-        roles.append((None, _pool(_some(v, left), example[left], seconds[left], blocks)))
+        roles.append((None, _pool(rows_of(v, left), example[left], seconds[left], blocks)))
         return cls(tuple(roles), site)
 
     def draw(self, v: Surroundings, peer: Integers) -> tuple[Floats, Floats, Floats, Floats]:
         """Return each row's burst at a target, at the low and high end, and whether it is in the recorded range."""
         result = np.zeros((4, len(v["n"])))
         for number, where in self.by_role(v, peer):
-            some, pool = _some(v, where), self.roles[number][1]
+            some, pool = rows_of(v, where), self.roles[number][1]
             mean, low, high = pool.means(some)
             varied = pool.spread.draw(np.ones(len(mean)), self.seed(number))
             result[:, where] = [mean * varied, low * varied, high * varied, pool.inside(some)]
@@ -263,7 +261,7 @@ class Bursts:
             role, pool = self.roles[number]
             if pool.model is None:
                 continue
-            features = pool.features(_some(v, where))
+            features = pool.features(rows_of(v, where))
             points, counts = np.unique(np.array(list(features.values())), axis=1, return_counts=True)
             target = dict(zip(features, points, strict=True))
             yield Fitted(
@@ -280,7 +278,7 @@ def first_rows(v: Surroundings, rows: Integers, flags: Integers) -> tuple[dict[s
         flags: Flags of all rows of the program.
     """
     begins = (flags[rows] & int(Flag.CONTINUED)) == 0
-    return _some(v, begins), rows[begins]
+    return rows_of(v, begins), rows[begins]
 
 
 def predecessors(parts: Sequence[tuple[int, Integers]], offsets: npt.ArrayLike) -> list[Integers]:
@@ -364,10 +362,6 @@ def outside_remarks(seconds: Floats, inside: Floats) -> list[str]:
         f"{outside:.0%} of the computation depends on sizes beyond those that were recorded: "
         "record nearer to the target; clue extrapolate --plan says where, if the size is that of the whole problem"
     ]
-
-
-def _some(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str, Integers]:
-    return {name: column[where] for name, column in v.items()}
 
 
 def _ratios(

@@ -14,7 +14,6 @@ from clue.extrapolation.bursts import (
     BEFORE,
     Bursts,
     Fitted,
-    Integers,
     add_predecessors,
     cut_remarks,
     first_rows,
@@ -26,6 +25,7 @@ from clue.extrapolation.family import Family
 from clue.extrapolation.plan import COUNTS, SIZES, Wanted, lacking
 from clue.progress import Progress, silent
 from clue.structure import Columns, Generator, Learner, Refusal, Tables, examples_of
+from clue.structure.atoms import Integers
 from clue.trace import Trace
 from clue.trace.builder import RankColumns, trace_of
 from clue.trace.sites import Sites

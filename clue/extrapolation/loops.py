@@ -14,10 +14,11 @@ import numpy as np
 
 from clue import structure
 from clue.errors import UsageError
-from clue.extrapolation.bursts import Bursts, Integers, UnevenShare, add_predecessors, first_rows, outside_remarks
+from clue.extrapolation.bursts import Bursts, UnevenShare, add_predecessors, first_rows, outside_remarks
 from clue.extrapolation.inference import Structure
 from clue.kernel import LoopBursts, LoopedProgram, Pool, compile_program
 from clue.structure import Blocks, Generator, LocalSize, Stretch, Varying
+from clue.structure.atoms import Integers
 from clue.trace import Trace
 from clue.units import count_of
 

@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from clue.calibration.launching import Reporter, silent
 from clue.errors import UsageError
 from clue.forecasting.measuring import Bench, Point
 from clue.forecasting.routines import Routine, check_size
 from clue.forecasting.segments import Cut, Segments, find_cut, fitted
+from clue.progress import Reporter, silent
 
 #: Default range of a size.
 DEFAULT = (64, 1024)

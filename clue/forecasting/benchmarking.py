@@ -7,12 +7,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clue.calibration.launching import Reporter, silent
 from clue.forecasting.adaptive import Goal, Survey, measure, ranges_of
 from clue.forecasting.measuring import Point, bench
 from clue.forecasting.memory import measure_memory
 from clue.forecasting.routines import Routine
 from clue.forecasting.store import Measured, Store
+from clue.progress import Reporter, silent
 from clue.trace.computer import processor_name
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from clue.first_use import loaded_on_first_use
 from clue.purchase.scenario import Component, Criterion, Limits, Option, Scenario, Workload
 
 if TYPE_CHECKING:
@@ -28,17 +28,9 @@ __all__ = [
 ]
 
 # Reading a scenario needs its values only; the ranking imports the simulator, and with it simpy and numpy.
-_HOME = {
-    "ComponentOutcome": "outcome",
-    "Entry": "outcome",
-    "Ranking": "outcome",
-    "WorkloadOutcome": "outcome",
-    "rank_options": "ranking",
-    "what_if": "whatif",
+_HOMES = {
+    "outcome": ("ComponentOutcome", "Entry", "Ranking", "WorkloadOutcome"),
+    "ranking": ("rank_options",),
+    "whatif": ("what_if",),
 }
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"clue.purchase.{_HOME[name]}"), name)
+__getattr__ = loaded_on_first_use(__name__, _HOMES)

@@ -22,8 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clue.config.changes import ChangeError
 from clue.errors import ClueError
+from clue.printable import printable
 from clue.report.page import FILES, file_of_page
-from clue.report.shared.printable import printable
 from clue.serving.guard import HEADERS, Guard
 from clue.serving.live import Answer, LiveRanking, SupersededError
 from clue.units import count_of

@@ -12,8 +12,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from clue.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from clue.skeleton.construction import DominantSequence, Skeleton, construct
@@ -26,10 +27,4 @@ _HOMES = {
     "construction": ("DominantSequence", "Skeleton", "construct"),
     "signature": ("Signature",),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"clue.skeleton.{_HOME[name]}"), name)
+__getattr__ = loaded_on_first_use(__name__, _HOMES)

@@ -24,8 +24,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from clue.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from clue.structure.blocks import Blocks, Stretch, Varying, count_ops, in_blocks, looks_at_iteration, stretches
@@ -71,10 +72,4 @@ _HOMES = {
     "samples": ("LocalSize", "local_size"),
     "table": ("Example", "Tables"),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"clue.structure.{_HOME[name]}"), name)
+__getattr__ = loaded_on_first_use(__name__, _HOMES)

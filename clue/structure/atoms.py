@@ -24,6 +24,11 @@ TURN, OWNER = "turn ", "owner "
 Surroundings = Mapping[str, Integers]
 
 
+def rows_of(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str, Integers]:
+    """Return the surroundings of some rows, by mask or by index."""
+    return {name: column[where] for name, column in v.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Atom:
     """A number as a function of the surroundings (:data:`Surroundings`).

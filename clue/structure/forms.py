@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Atom, Integers, Surroundings
+from clue.structure.atoms import Atom, Integers, Surroundings, rows_of
 
 _Form = TypeVar("_Form", "Sum", "Predicate")
 _Said = TypeVar("_Said", Integers, npt.NDArray[np.bool_])
@@ -126,10 +126,6 @@ def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -
     return said
 
 
-def _at(v: Surroundings, rows: npt.NDArray[np.bool_]) -> dict[str, Integers]:
-    return {name: column[rows] for name, column in v.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule: forms that all fit, or one rule where a condition holds and another one elsewhere.
@@ -164,9 +160,9 @@ class Rule:
         values = np.zeros(len(disputed), np.int64)
         for rule, mask in ((self.then, holds[0]), (self.other, ~holds[0])):
             if mask.any():
-                values[mask] = rule(_at(v, mask))
+                values[mask] = rule(rows_of(v, mask))
         if disputed.any():
-            self._check_equal(_at(v, disputed))
+            self._check_equal(rows_of(v, disputed))
         return values
 
     def _check_equal(self, v: Surroundings) -> None:
@@ -182,7 +178,7 @@ class Rule:
         except UndeterminedError:
             matters = np.ones(len(next(iter(v.values()))), bool)
         if matters.any():
-            _agreed(self.conditions, _at(v, matters))
+            _agreed(self.conditions, rows_of(v, matters))
 
     @property
     def weight(self) -> int:

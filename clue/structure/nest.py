@@ -12,12 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-import numpy.typing as npt
-
 from clue.trace.sites import Frame, Site
 
-_Integers = npt.NDArray[np.int64]
 _BEHIND = 1 << 40
 
 

@@ -32,6 +32,7 @@ from clue.structure.atoms import (
     partners,
     parts,
     residue,
+    rows_of,
     scaled,
     small_numbers,
     squared,
@@ -95,10 +96,6 @@ def _lengths(rows: _Floats) -> _Floats:
     """Return the length of each row, infinite for rows of zeros."""
     squares = np.einsum("ij,ij->i", rows, rows)
     return np.sqrt(np.where(squares > 0, squares, np.inf))
-
-
-def _take(v: Surroundings, rows: npt.NDArray[np.bool_]) -> dict[str, Integers]:
-    return {name: column[rows] for name, column in v.items()}
 
 
 @dataclass
@@ -738,7 +735,7 @@ class Search:
 
     def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
         origin = None if self.origin is None else self.origin[mask]
-        inside = replace(self, v=_take(self.v, mask), triples=triples, origin=origin)
+        inside = replace(self, v=rows_of(self.v, mask), triples=triples, origin=origin)
         inside._whole, inside._at, inside._spent = self._whole, self._at[mask], self._spent
         return inside
 

@@ -1,8 +1,8 @@
 """Traces: what a program did, as columns of ops. This package stores, opens and checks them; it does not simulate."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from clue.first_use import loaded_on_first_use
 from clue.trace.ops import (
     ANY,
     COLLECTIVES,
@@ -39,18 +39,11 @@ __all__ = [
     "TraceBuilder",
 ]
 
-
 #: Names that are loaded on first use, by module: only code that reads traces needs numpy, the recorder does not.
-_LATER = {
-    "head": ("Communicator", "Head", "RankHead"),
-    "columns": ("Ops",),
-    "store": ("Trace",),
+_HOMES = {
     "builder": ("TraceBuilder",),
+    "columns": ("Ops",),
+    "head": ("Communicator", "Head", "RankHead"),
+    "store": ("Trace",),
 }
-
-
-def __getattr__(name: str) -> object:
-    for module, names in _LATER.items():
-        if name in names:
-            return getattr(import_module(f"clue.trace.{module}"), name)
-    raise AttributeError(name)
+__getattr__ = loaded_on_first_use(__name__, _HOMES)

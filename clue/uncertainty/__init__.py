@@ -10,8 +10,9 @@ parts of two machines vary together, and only the differences between the machin
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from clue.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from clue.uncertainty.bursts import BurstNoise, draw_bursts
@@ -62,10 +63,4 @@ _HOMES = {
     "recordings": ("noise_of_recordings", "typical_recording"),
     "spread": ("LEVEL", "TAIL", "Sampled", "Spread"),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"clue.uncertainty.{_HOME[name]}"), name)
+__getattr__ = loaded_on_first_use(__name__, _HOMES)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from clue.first_use import loaded_on_first_use
 
 if TYPE_CHECKING:
     from clue.validation.cases import Case, Compared
@@ -14,18 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["Case", "Compared", "Order", "Refit", "Unchangeable", "Validation", "validate"]
 
 # The command line uses these names before it loads the modules.
-_HOME = {
-    "Case": "cases",
-    "Compared": "cases",
-    "Order": "figures",
-    "Refit": "refits",
-    "Unchangeable": "parameters",
-    "Validation": "refits",
-    "validate": "refits",
+_HOMES = {
+    "cases": ("Case", "Compared"),
+    "figures": ("Order",),
+    "parameters": ("Unchangeable",),
+    "refits": ("Refit", "Validation", "validate"),
 }
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"clue.validation.{_HOME[name]}"), name)
+__getattr__ = loaded_on_first_use(__name__, _HOMES)

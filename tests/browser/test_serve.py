@@ -19,7 +19,7 @@ from tests.browser.test_report import CONTRAST, OVERFLOW
 from tests.serving import cases
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Route
+    from playwright.sync_api import Locator, Route
 
 pytestmark = pytest.mark.long
 
@@ -61,6 +61,12 @@ def until(opened: Opened, said: str) -> None:
     opened.page.wait_for_function("said => document.querySelector('.state').textContent.includes(said)", arg=said)
 
 
+def enter(field: Locator, text: str) -> None:
+    """Fill in a field, and leave it."""
+    field.fill(text)
+    field.press("Tab")
+
+
 def test_a_price_moves_the_ranking(opened: Opened, address: str) -> None:
     """A changed price reorders the ranking, and a reset restores it; requests go only to the server."""
     opened.page.goto(address)
@@ -69,8 +75,7 @@ def test_a_price_moves_the_ranking(opened: Opened, address: str) -> None:
     opened.page.keyboard.press("Tab")
     until(opened, "1 changed figure: ranked in ")
     price = opened.page.get_by_label("fast", exact=True)
-    price.fill("4000 EUR")
-    price.press("Tab")
+    enter(price, "4000 EUR")
     until(opened, "2 changed figures: ranked in ")
     assert names(opened)[0] == "slow"
     assert "nothing was simulated" in opened.page.locator(".state").inner_text()
@@ -94,14 +99,12 @@ def test_what_takes_longer_comes_after_the_ranking(opened: Opened, slow_address:
 
     opened.page.route("**/full", hold)
     price = opened.page.get_by_label("fast", exact=True)
-    price.fill("1700 EUR")
-    price.press("Tab")
+    enter(price, "1700 EUR")
     until(opened, "What takes longer is being computed.")
     assert opened.page.locator("section[data-piece=awaited] li").count() == 2
     assert "samples" not in opened.page.locator(".decision").inner_text()
     assert opened.page.locator("section[data-piece=steps]").count() == 0
-    price.fill("1600 EUR")
-    price.press("Tab")
+    enter(price, "1600 EUR")
     until(opened, "What takes longer is being computed.")
     opened.page.wait_for_function("() => document.querySelector('[data-piece=changed]').textContent.includes('1600')")
     for _ in range(2000):  # both the earlier request and this one are held
@@ -129,8 +132,7 @@ def test_what_cannot_be_computed_is_not_said_to_be_computed(opened: Opened, slow
     opened.page.route("**/full", lambda route: route.fulfill(status=422, json=told))
     price = opened.page.get_by_label("fast", exact=True)
     for figure in ("1700 EUR", "1650 EUR"):  # the second answer announces the same parts
-        price.fill(figure)
-        price.press("Tab")
+        enter(price, figure)
         opened.page.wait_for_function(
             "figure => document.querySelector('[data-piece=changed]')?.textContent.includes(figure)", arg=figure
         )
@@ -138,8 +140,7 @@ def test_what_cannot_be_computed_is_not_said_to_be_computed(opened: Opened, slow
         assert opened.page.locator("section[data-piece=awaited]").count() == 0
         assert "price of fast must be stated" in opened.page.inner_text("#faults")
     opened.page.unroute("**/full")
-    price.fill("1600 EUR")
-    price.press("Tab")
+    enter(price, "1600 EUR")
     until(opened, "all of it in")
     assert opened.page.locator("section[data-piece=steps]").count() == 1
 
@@ -149,11 +150,9 @@ def test_a_bad_figure_ends_what_is_computed_for_the_last_good_one(opened: Opened
     opened.page.goto(slow_address)
     opened.page.route("**/full", lambda _route: None)  # never answered
     price = opened.page.get_by_label("fast", exact=True)
-    price.fill("1700 EUR")
-    price.press("Tab")
+    enter(price, "1700 EUR")
     until(opened, "What takes longer is being computed.")
-    price.fill("cheap")
-    price.press("Tab")
+    enter(price, "cheap")
     until(opened, "the last one without errors")
     assert opened.page.locator("section[data-piece=awaited]").count() == 0
 
@@ -165,9 +164,7 @@ def test_a_table_stays_sorted_by_its_heading(opened: Opened, slow_address: str) 
     head.locator("button").click(click_count=2)
     assert names(opened) == ["slow", "fast"]
     opened.page.route("**/full", lambda _route: None)
-    price = opened.page.get_by_label("fast", exact=True)
-    price.fill("1700 EUR")
-    price.press("Tab")
+    enter(opened.page.get_by_label("fast", exact=True), "1700 EUR")
     until(opened, "What takes longer is being computed.")
     assert opened.page.locator("table[data-name=ranking] th").count() == 6
     assert head.get_attribute("aria-sort") == "descending"
@@ -187,9 +184,7 @@ def test_nothing_moves_until_positions_can_be_compared(opened: Opened, slow_addr
     place = opened.page.locator("tr[data-key=slow] td").first
     assert place.inner_text() == "1"
     opened.page.route("**/full", lambda _route: None)  # never answered
-    price = opened.page.get_by_label("fast", exact=True)
-    price.fill("1790 EUR")
-    price.press("Tab")
+    enter(opened.page.get_by_label("fast", exact=True), "1790 EUR")
     until(opened, "What takes longer is being computed.")
     assert place.inner_text() == "2" and opened.page.locator(".moved").count() == 0
 
@@ -207,8 +202,7 @@ def test_what_a_cut_table_does_not_show_is_not_new(opened: Opened, address: str)
     assert names(opened) == ["fast"]
     budget, price = opened.page.get_by_label("budget"), opened.page.get_by_label("fast", exact=True)
     budget.fill("9000 EUR")
-    price.fill("4000 EUR")
-    price.press("Tab")
+    enter(price, "4000 EUR")
     until(opened, "2 changed figures: ranked in ")
     assert names(opened)[0] == "slow"
     assert opened.page.locator("tr[data-key=slow] .moved").count() == 0
@@ -224,9 +218,7 @@ def test_the_same_figures_may_be_sent_again_after_a_failure(opened: Opened, addr
 
     opened.page.goto(address)
     opened.page.route("**/ranking", lambda route: route.abort())
-    price = opened.page.get_by_label("fast", exact=True)
-    price.fill("950 EUR")
-    price.press("Tab")
+    enter(opened.page.get_by_label("fast", exact=True), "950 EUR")
     opened.page.wait_for_function("() => document.querySelector('#faults').textContent.includes('does not answer')")
     opened.page.unroute("**/ranking")
     opened.page.route("**/ranking", answer)
@@ -241,9 +233,7 @@ def test_a_refusal_says_why(opened: Opened, address: str) -> None:
     said = "token must be that of this server: open its address with ?token=…"
     opened.page.goto(address)
     opened.page.route("**/ranking", lambda route: route.fulfill(status=401, content_type="text/plain", body=said))
-    price = opened.page.get_by_label("fast", exact=True)
-    price.fill("950 EUR")
-    price.press("Tab")
+    enter(opened.page.get_by_label("fast", exact=True), "950 EUR")
     opened.page.wait_for_function("() => !document.querySelector('#faults').hidden")
     assert opened.page.inner_text("#faults") == said
 
@@ -294,21 +284,18 @@ def test_a_bad_figure_is_told_beside_its_field(opened: Opened, address: str) -> 
     """The last valid ranking stays, and the error disappears when the figure is corrected."""
     opened.page.goto(address)
     budget = opened.page.get_by_label("budget")
-    budget.fill("<img src=x onerror=alert(1)>")
-    budget.press("Tab")
+    enter(budget, "<img src=x onerror=alert(1)>")
     until(opened, "the last one without errors")
     assert budget.get_attribute("aria-invalid") == "true"
     fault = opened.page.locator(f"#{budget.get_attribute('id')}-fault")
     assert fault.is_visible() and fault.inner_text().startswith("budget must be ")
     assert opened.page.locator("#live img").count() == 0
     assert names(opened) == ["fast", "slow"]
-    budget.fill("5 EUR")
-    budget.press("Tab")
+    enter(budget, "5 EUR")
     opened.page.wait_for_function("() => !document.querySelector('#faults').hidden")
     assert "budget must afford at least one option, got 5.00 EUR" in opened.page.inner_text("#faults")
     assert not fault.is_visible()
-    budget.fill("5000 EUR")
-    budget.press("Tab")
+    enter(budget, "5000 EUR")
     until(opened, "ranked in")
     assert budget.get_attribute("aria-invalid") is None and not opened.page.locator("#faults").is_visible()
 

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import test_commands
-from tests.cli.test_commands import run
+from tests.cli.commands import run
 
-folder = test_commands.folder
 pytestmark = pytest.mark.usefixtures("folder")
 ASKED = """\
 name: asked

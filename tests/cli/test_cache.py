@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from clue.cache import home, open_folder
-from clue.cli import main
 from clue.recording import kept, recordings_of
 from clue.report.cache.text import age
+from tests.cli.commands import run as run_clue
 from tests.recording.cases import Recorder, request
 
 
@@ -32,9 +32,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     """Run the command and return its exit status, standard output and standard error."""
-    status = main(("cache", *arguments))
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+    return run_clue(capsys, "cache", *arguments)
 
 
 def test_contents(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:

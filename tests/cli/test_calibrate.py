@@ -13,11 +13,11 @@ import pytest
 from clue.calibration.cold_start import measure_cold_start
 from clue.calibration.residuals import ping_pong
 from clue.calibration.time_slice import measure_time_slice
-from clue.cli import main
 from clue.config import load_machine
 from clue.errors import UsageError
 from clue.machine import ColdStart, Ports
 from clue.trace import Trace, TraceBuilder
+from tests.cli.commands import run
 from tests.recording.cases import standard_input_from
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -37,13 +37,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("latency.txt").write_text(LATENCY)
     Path("bw.txt").write_text(BANDWIDTH)
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command and return its exit status, standard output and standard error."""
-    status = main(arguments)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def test_imported_results_become_a_machine_that_the_simulator_takes(capsys: pytest.CaptureFixture[str]) -> None:

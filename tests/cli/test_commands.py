@@ -19,53 +19,10 @@ from clue.kernel.fast.library import ENGINE
 from clue.recording import kept, kept_recordings
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import UNKNOWN, Frame, Site
+from tests.cli.commands import edit, ping_pong, run
 from tests.compiled import know_again
 
 pytestmark = pytest.mark.usefixtures("folder")
-
-MACHINE = """\
-name: pair
-nodes: [{count: 2, type: host}]
-node_types: {host: {processors: 1, performance_factor: 0.5, price: 900 EUR}}
-network:
-  between_nodes:
-    send_delay: {latency: 10 us, bandwidth: 1 GB/s}
-    transmission_delay: 40 us
-    receive_delay: 5 us
-    eager_limit: 64 KB
-"""
-
-
-def ping_pong(nbytes: int = 1000) -> Trace:
-    """Return a ping-pong of two ranks: rank 0 computes for a second, then 1 KB goes there and back."""
-    trace = TraceBuilder(2, program="pingpong.py")
-    trace[0].compute(1.0)
-    for source, dest in ((0, 1), (1, 0)):
-        trace[source].send(dest, nbytes)
-        trace[dest].recv(source)
-    return trace.build()
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder to work in, with a trace, a machine, a simulation and a comparison."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
-    ping_pong().save("pingpong.clue")
-    Path("pair.yaml").write_text(MACHINE)
-    Path("run.yaml").write_text("program: {trace: pingpong.clue}\nmachine: pair.yaml\n")
-    Path("which.yaml").write_text(
-        "name: which\nbudget: 2000 EUR\nworkloads: {pp: {program: {trace: pingpong.clue}, ranks: 2}}\n"
-        "options:\n  two: {machine: pair.yaml}\n  four: {machine: pair.yaml, nodes: 4}\n"
-    )
-    return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command and return its exit status, standard output and standard error."""
-    status = main(arguments)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def test_simulate_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,17 +192,6 @@ def test_deadlock_has_an_exit_status_of_its_own(capsys: pytest.CaptureFixture[st
     status, out, err = run(capsys, "simulate", "run.yaml", "--json")
     assert (status, out) == (3, "")
     assert "rank 0 at 0 s waits for recv from rank 1" in err
-
-
-def edit(name: str, old: str, new: str) -> Callable[[], None]:
-    """Return a function that replaces text in a file."""
-
-    def change() -> None:
-        text = Path(name).read_text()
-        assert old in text
-        Path(name).write_text(text.replace(old, new))
-
-    return change
 
 
 def truncate() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from clue.cli import main
 from clue.trace import Op, Trace, TraceBuilder
+from tests.cli.commands import run as run_clue
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -50,9 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     """Run the command and return its exit status, standard output and standard error."""
-    status = main(("convert", *arguments))
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+    return run_clue(capsys, "convert", *arguments)
 
 
 @pytest.mark.parametrize("second", FORMS)

@@ -9,10 +9,8 @@ import pytest
 
 from clue.cli import main
 from clue.cli.signals import INTERRUPTED
-from tests.cli import test_commands
 
 pytestmark = pytest.mark.usefixtures("folder")
-folder = test_commands.folder
 
 #: 1 s at a factor of 0.5, and two messages of 11 + 40 + 5 us.
 MAKESPAN = 0.5 + 2 * 56e-6

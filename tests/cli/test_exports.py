@@ -16,11 +16,9 @@ from clue.cli.terminal import output_trace
 from clue.errors import UsageError
 from clue.purchase import Scenario
 from clue.report import timeline
-from tests.cli import test_commands
-from tests.cli.test_commands import run
+from tests.cli.commands import run
 from tests.report.cases import ranking
 
-folder = test_commands.folder
 pytestmark = pytest.mark.usefixtures("folder")
 
 

@@ -17,7 +17,7 @@ from clue.kernel.fast.library import ENGINE, LOOPED
 from clue.native import NoLibraryError
 from clue.structure import rules
 from clue.trace import Trace
-from tests.cli.test_commands import MACHINE
+from tests.cli.commands import MACHINE, run
 from tests.extrapolation.families import NAME, Ring, parcels, ring, saved
 
 PATTERN = "ring-{size}-{ranks}.clue"
@@ -44,13 +44,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("run.yaml").write_text(RUN.replace("pair", "many"))
     Path("which.yaml").write_text(RANKING)
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command and return its exit status, standard output and standard error."""
-    status = main(arguments)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def extrapolated(capsys: pytest.CaptureFixture[str], *more: str, size: str = "40") -> tuple[int, str, str]:

@@ -20,6 +20,7 @@ from clue.config import load_config, load_machine
 from clue.config.starter import Starter, comparison_text, machine_text
 from clue.purchase import Scenario
 from clue.trace import TraceBuilder
+from tests.cli.commands import run as run_clue
 from tests.properties import examples
 
 #: Seconds within which a program asks its next question.
@@ -36,9 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     """Run ``clue init`` and return its exit status, standard output and standard error."""
-    status = main(("init", *words))
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+    return run_clue(capsys, "init", *words)
 
 
 def record(name: str, ranks: int) -> None:

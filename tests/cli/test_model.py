@@ -12,6 +12,7 @@ import pytest
 
 from clue.cli import main
 from clue.trace import TraceBuilder
+from tests.cli.commands import run as run_clue
 
 SIZES = (400, 800, 1600, 3200, 6400)
 MACHINE = """\
@@ -51,9 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], line: str) -> tuple[int, str, str]:
     """Run a command and return its exit status, standard output and standard error."""
-    status = main(line.split())
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+    return run_clue(capsys, *line.split())
 
 
 def document(capsys: pytest.CaptureFixture[str], line: str) -> Any:

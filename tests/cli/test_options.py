@@ -10,10 +10,8 @@ import pytest
 
 from clue.cli import main
 from clue.cli.arguments import command_line
-from tests.cli import test_commands
-from tests.cli.test_commands import edit
+from tests.cli.commands import edit
 
-folder = test_commands.folder
 pytestmark = pytest.mark.usefixtures("folder")
 
 #: For options that have an effect whenever they are given.

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import test_commands
-from tests.cli.test_commands import run
+from tests.cli.commands import run
 
-folder = test_commands.folder
 pytestmark = pytest.mark.usefixtures("folder")
 
 #: Each job takes two nodes for half a second: a load of about 0.5 on two nodes and 0.25 on four.

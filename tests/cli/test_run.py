@@ -10,7 +10,8 @@ import pytest
 
 from clue.cli import main
 from clue.cli.arguments import parse_arguments
-from clue.cli.terminal import Report, progress
+from clue.cli.terminal import progress
+from clue.progress import Reporter
 from clue.trace import Trace, TraceBuilder
 from tests.live.programs import MACHINE, processes_of
 from tests.recording.cases import standard_input_from
@@ -131,7 +132,7 @@ def test_no_bar_is_drawn_where_programs_print(
     """The programs of a comparison print to the terminal, too."""
     bars: list[bool] = []
 
-    def watched(*, bar: bool = True) -> AbstractContextManager[Report]:
+    def watched(*, bar: bool = True) -> AbstractContextManager[Reporter]:
         bars.append(bar)
         return progress(bar=bar)
 

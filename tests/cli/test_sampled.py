@@ -11,12 +11,10 @@ import pytest
 from clue.cli import main
 from clue.trace import Op
 from clue.trace.builder import RankBuilder
-from tests.cli import test_commands
-from tests.cli.test_commands import MACHINE
+from tests.cli.commands import MACHINE
 from tests.steady.programs import looped
 from tests.steady.test_simulate import ping_pong
 
-folder = test_commands.folder
 pytestmark = pytest.mark.usefixtures("folder")
 
 

@@ -13,7 +13,8 @@ from clue.skeleton.calibration import Pieces
 from clue.skeleton.construction import recording_of
 from clue.trace import Op, Trace, TraceBuilder, disturbance
 from clue.trace.builder import RankBuilder
-from tests.cli.test_commands import MACHINE
+from tests.cli.commands import MACHINE
+from tests.cli.commands import run as run_clue
 from tests.steady.programs import looped
 
 
@@ -40,9 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     """Run ``clue skeleton`` and return its exit status, standard output and standard error."""
-    status = main(("skeleton", *arguments))
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+    return run_clue(capsys, "skeleton", *arguments)
 
 
 def test_a_skeleton_is_written_and_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from clue.cli import main
 from clue.config.model_errors import known_model_error, shipped_model_error
 from clue.trace import TraceBuilder
+from tests.cli.commands import run
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -66,13 +66,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "table: runs.csv\n"
     )
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command and return its exit status, standard output and standard error."""
-    status = main(arguments)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def faults(capsys: pytest.CaptureFixture[str], text: str) -> list[str]:

@@ -16,10 +16,8 @@ import pytest
 import clue
 from clue.cli import main, terminal
 from clue.cli.terminal import Volume, detail, progress, say, speaking
-from tests.cli import test_commands
-from tests.cli.test_commands import run
+from tests.cli.commands import run
 
-folder = test_commands.folder
 pytestmark = pytest.mark.usefixtures("folder")
 
 PROGRAM = "from mpi4py import MPI\nsum(range(10000))\nMPI.COMM_WORLD.Barrier()\n"

@@ -188,10 +188,10 @@ def _load(path: Path, name: str) -> np.ndarray[Any, Any] | None:
         return None
 
 
-def _store(path: Path, name: str, column: np.ndarray[Any, Any], *, with_checksum: bool = True) -> None:
+def _store(path: Path, name: str, column: np.ndarray[Any, Any]) -> None:
     np.save(path / f"{name}.npy", column)
     head, good = _read(path / HEAD)
-    if good and with_checksum and isinstance(head.get("checksums"), dict):
+    if good and isinstance(head.get("checksums"), dict):
         head["checksums"][name] = zlib.crc32(np.ascontiguousarray(column).data) if column.size else 0
         _write(path / HEAD, json.dumps(head))
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from clue.collectives import Collective, Round, default_choice, lower
 from clue.machine import Machine, Ports, Progress
-from tests.kernel.oracle import Moment, Port
+from tests.kernel.oracle import Caller, Moment, Port
 
 
 class Step(NamedTuple):
@@ -171,37 +171,18 @@ class Actor:
 
 
 @dataclass
-class Rank:
+class Rank(Caller):
     """The state of a rank.
 
     Attributes:
-        left: When it last left a call for a burst.
-        back: The moment of its next call or the end of its program; None while it is in a call.
         collectives: Number of collectives that it has called.
         in_background: Number of these that are nonblocking.
-        requests: The moment when each request is complete.
         receives: The requests that are receives.
-        finish: When its program ended.
     """
 
-    left: float = 0.0
-    back: Moment | None = None
     collectives: int = 0
     in_background: int = 0
-    requests: dict[int, Moment] = field(default_factory=dict)
     receives: set[int] = field(default_factory=set)
-    finish: float = -1.0
-
-    def leave(self, now: float) -> None:
-        """Leave the last call for a burst, unless the rank has left it already."""
-        if self.back is None:
-            self.left, self.back = now, Moment()
-
-    def come_back(self) -> None:
-        """Enter the next call, or end the program."""
-        back, self.back = self.back, None
-        if back is not None:
-            back.come()
 
 
 class BackgroundOracle:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from clue.kernel import simulate
 from clue.kernel.fast.library import ENGINE
 from clue.machine import Curve, FactorTable, Link, Machine, Network, NoContention, NodeType
 from clue.native import NoLibraryError
+from clue.trace import Trace, TraceBuilder
 
+#: The test is of each engine.
+ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
 #: s(m) = 10 ms + 1 ms/KB, t(m) = 100 ms + 2 ms/KB, receive 1 ms; messages above 10 KB wait for their receive.
 SEND, SEND_PER_KB = 0.010, 0.001
 TRANSMIT, TRANSMIT_PER_KB = 0.100, 0.002
@@ -43,6 +49,21 @@ def machine(
     node_type = NodeType("host", **node)  # type: ignore[arg-type]
     table = FactorTable(tuple(contention.items())) if contention else NoContention()
     return Machine("hand-made", (node_type,) * nodes, Network(link, LOCAL_LINK, contention=table), changes)
+
+
+def finishes(
+    trace: Trace | TraceBuilder, on: Machine, engine: str = "auto", placement: str | Sequence[int] = "block"
+) -> list[float]:
+    """Return when each rank ends."""
+    built = trace.build() if isinstance(trace, TraceBuilder) else trace
+    return [rank.finish for rank in simulate(built, on, placement, engine).ranks]
+
+
+def both(trace: TraceBuilder, on: Machine, placement: str | Sequence[int] = "block") -> list[float]:
+    """Return when each rank ends, after checking that both engines agree."""
+    reference, fast = (finishes(trace, on, engine, placement) for engine in ("reference", "fast"))
+    assert reference == fast
+    return reference
 
 
 def need_fast_engine() -> None:

@@ -481,36 +481,20 @@ class OverTopology(ByFlows):
 
 
 @dataclass
-class Rank:
-    """The state of a rank.
+class Caller:
+    """A rank as far as its calls decide.
 
     Attributes:
         left: When it last left a call for a burst or a sleep.
         back: The moment of its next call or the end of its program; None while it is in a call.
-        mark: When its last burst ended.
-        messages: Time spent on messages since then.
-        waits: Sum of all waits since it was last warm.
-        paid: Extra time that its bursts have taken since then.
-        barriers: Number of barriers that it has begun.
         requests: The moment when each request is complete.
-        completions: e of each receive among the requests.
         finish: When its program ended.
-        compute: Time spent in bursts.
-        communicate: Time spent on messages.
     """
 
     left: float = 0.0
     back: Moment | None = None
-    mark: float = 0.0
-    messages: float = 0.0
-    waits: float = 0.0
-    paid: float = 0.0
-    barriers: int = 0
     requests: dict[int, Moment] = field(default_factory=dict)
-    completions: dict[int, float] = field(default_factory=dict)
     finish: float = -1.0
-    compute: float = 0.0
-    communicate: float = 0.0
 
     def leave(self, now: float) -> None:
         """Leave the last call for a burst or a sleep, unless the rank has left it already."""
@@ -522,6 +506,31 @@ class Rank:
         back, self.back = self.back, None
         if back is not None:
             back.come()
+
+
+@dataclass
+class Rank(Caller):
+    """The state of a rank.
+
+    Attributes:
+        mark: When its last burst ended.
+        messages: Time spent on messages since then.
+        waits: Sum of all waits since it was last warm.
+        paid: Extra time that its bursts have taken since then.
+        barriers: Number of barriers that it has begun.
+        completions: e of each receive among the requests.
+        compute: Time spent in bursts.
+        communicate: Time spent on messages.
+    """
+
+    mark: float = 0.0
+    messages: float = 0.0
+    waits: float = 0.0
+    paid: float = 0.0
+    barriers: int = 0
+    completions: dict[int, float] = field(default_factory=dict)
+    compute: float = 0.0
+    communicate: float = 0.0
 
     def spend(self, seconds: float) -> float:
         """Account for time spent on messages and return it."""

@@ -10,8 +10,8 @@ from clue.kernel import simulate
 from clue.machine import Contention, Curve, Flows, Link, Machine, Network, NodeType, Ports
 from clue.machine.contention.topology import Switch, Switches
 from clue.trace import TraceBuilder
+from tests.kernel.cases import ENGINES
 
-ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
 #: A message travels 1 s whatever its size, and occupies shared resources for 1 s/B.
 SECOND, A_SECOND_PER_BYTE = Curve.line(1.0), Curve.line(0.0, 1.0)
 

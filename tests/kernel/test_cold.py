@@ -16,24 +16,16 @@ from clue.kernel import Candidate, Program, compile_program, contention_free, si
 from clue.kernel.model.cold import Cold
 from clue.kernel.model.program import ranks_with_wildcards
 from clue.kernel.reference.critical_path import explained_replay
-from clue.machine import ColdStart, Machine, NoContention, Placement
+from clue.machine import ColdStart, NoContention, Placement
 from clue.result import Part
 from clue.trace import Op, TraceBuilder
-from tests.kernel.cases import RECEIVE, machine, sending, transmission
+from tests.kernel.cases import RECEIVE, both, machine, sending, transmission
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
 #: The extra time is 1 s after a wait of 2 s, 3 s after one of 10 s or more, and at most the duration of the burst.
 START = ColdStart.through([(2.0, 1.0), (10.0, 3.0)])
-ENGINES = ("reference", "fast")
 #: Time from the start of an empty message's send to the end of its receive.
 MESSAGE = sending(0) + transmission(0) + RECEIVE
-
-
-def both(trace: TraceBuilder, on: Machine, placement: object = "block") -> list[float]:
-    """Return finish times by rank, after checking that both engines agree."""
-    finishes = [[rank.finish for rank in simulate(trace.build(), on, placement, each).ranks] for each in ENGINES]  # type: ignore[arg-type]
-    assert finishes[0] == finishes[1]
-    return finishes[0]
 
 
 def sleeping(*steps: float) -> TraceBuilder:

@@ -14,9 +14,7 @@ from clue.kernel import simulate
 from clue.kernel.model.costs import Costs
 from clue.machine import AlgorithmChoice, Curve, Link, Machine, Network, NodeType, Progress
 from clue.trace import Flag, Op, TraceBuilder
-from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
-
-ENGINES = ("reference", "fast")
+from tests.kernel.cases import ANSWER, ENGINES, RECEIVE, SEND, TRANSMIT, finishes, machine, sending, transmission
 
 #: Time of a 1 KB message from the start of its send to the end of its blocking receive.
 HOP = sending(1) + transmission(1) + RECEIVE
@@ -36,11 +34,6 @@ def everywhere(op: Op, ranks: int, nbytes: int = 1000, **fields: Any) -> TraceBu
     for rank in trace:
         rank.collective(op, nbytes, **fields)
     return trace
-
-
-def finishes(trace: TraceBuilder, on: Machine, engine: str = "auto") -> list[float]:
-    """Return finish times by rank."""
-    return [rank.finish for rank in simulate(trace.build(), on, engine=engine).ranks]
 
 
 def test_binomial_broadcast_on_four_ranks() -> None:
@@ -65,7 +58,7 @@ def test_recursive_doubling_allreduce_pays_for_its_reductions() -> None:
     assert times == pytest.approx([3 * (SWAP + 0.001)] * 8, rel=1e-12)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@ENGINES
 @pytest.mark.parametrize(("first", "makespan"), [(0.0, 4.0), (0.001, 5.0)])
 def test_reductions_take_the_delay_of_their_own_time(engine: str, first: float, makespan: float) -> None:
     """The reductions of an allreduce of 1 KB on four ranks take the delays that hold when they begin.
@@ -107,7 +100,7 @@ LOCAL_SEND = SEND / 10
 LOCAL_HOP = (SEND + TRANSMIT + RECEIVE) / 10
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@ENGINES
 def test_a_broadcast_among_nodes_and_within_them(engine: str) -> None:
     """A broadcast goes to node leaders first, then within nodes; ranks 0 to 3 and 4 to 7 share a node.
 
@@ -120,7 +113,7 @@ def test_a_broadcast_among_nodes_and_within_them(engine: str) -> None:
     assert [rank.finish for rank in result.ranks] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@ENGINES
 def test_nodes_are_those_of_a_communicators_members(engine: str) -> None:
     """In a communicator of ranks (3, 1, 2), the algorithm uses their nodes: root 3 shares a node with rank 2."""
     trace = TraceBuilder(4)
@@ -132,7 +125,7 @@ def test_nodes_are_those_of_a_communicators_members(engine: str) -> None:
     assert [rank.finish for rank in result.ranks] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@ENGINES
 def test_copies_side_by_side_share_nodes_each_in_its_way(engine: str) -> None:
     """Three copies, each placed in another way, take as long as alone: two ranks per node, one, and cyclic."""
     trace = TraceBuilder(4)
@@ -149,7 +142,7 @@ def test_copies_side_by_side_share_nodes_each_in_its_way(engine: str) -> None:
     assert len({max(finishes) for finishes in alone}) == 3
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@ENGINES
 def test_nodes_count_where_the_library_or_the_machine_goes_by_them(engine: str) -> None:
     """A barrier on two nodes of two ranks goes by nodes if MPICH or the machine says so, and is flat otherwise."""
     trace, nodes = everywhere(Op.BARRIER, 4, 0).build(), [0, 0, 1, 1]
@@ -193,7 +186,7 @@ def test_algorithm_depends_on_how_a_collective_is_called(how: dict[str, Any], ex
     assert finishes(trace, machine(4)) == pytest.approx([sum(map(swap, exchanged))] * 4, rel=1e-12)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@ENGINES
 def test_reductions_are_cut_between_elements(engine: str) -> None:
     """Three elements of 1 KB on two ranks: rank 0 sends 1 KB, then 2 KB, rank 1 the reverse.
 
@@ -259,7 +252,7 @@ def hops(progress: Progress, receive: float = 0.0, **link: Any) -> Machine:
     return Machine("hops", (NodeType("host"),) * 4, Network(between, between, progress=progress))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@ENGINES
 @pytest.mark.parametrize(
     ("progress", "call", "finish"),
     [(Progress.ASYNCHRONOUS, None, 5.0), (Progress.CALLS, None, 6.0), (Progress.CALLS, 2.0, 5.0)],
@@ -276,14 +269,14 @@ def test_a_round_in_the_background_begins_within_a_call(
     assert finishes(in_background(Op.ALLREDUCE, call), on, engine) == [finish] * 4
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@ENGINES
 def test_a_broadcast_in_the_background_is_passed_on_within_a_call(engine: str) -> None:
     """Rank 0 sends to ranks 2 and 1 at once; rank 2 takes its message in its wait at 5 s, in 1/2 s, and sends to 3."""
     on = using({"bcast": "binomial"}, hops(Progress.CALLS, receive=0.5))
     assert finishes(in_background(Op.BCAST, None), on, engine) == [5.0, 5.5, 5.75, 7.0]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@ENGINES
 @pytest.mark.parametrize("computation", [5.0, 0.0])
 def test_an_acknowledged_broadcast_in_the_background_goes_on_within_a_call(engine: str, computation: float) -> None:
     """Rank 2 has its message at 1 s and acknowledges it in its wait at 5 s; rank 0, in its wait, sends to 1 at 6 s."""

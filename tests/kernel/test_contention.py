@@ -29,11 +29,20 @@ from clue.machine import (
 from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import Switch, Switches
 from clue.trace import Op, TraceBuilder
-from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, need_fast_engine, sending, transmission
+from tests.kernel.cases import (
+    ANSWER,
+    ENGINES,
+    RECEIVE,
+    SEND,
+    TRANSMIT,
+    machine,
+    need_fast_engine,
+    sending,
+    transmission,
+)
 from tests.properties import examples
 
 FACTORS = {1: 1.0, 2: 1.5, 4: 2.5}
-ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
 
 
 def test_table_is_linear_between_entries_and_constant_beyond() -> None:

@@ -30,10 +30,9 @@ from clue.result import Part
 from clue.trace import Trace, TraceBuilder
 from clue.uncertainty import Sample
 from clue.uncertainty.machines import draw_machine
-from tests.kernel.cases import need_fast_engine
+from tests.kernel.cases import ENGINES, finishes, need_fast_engine
 from tests.kernel.live_sources import playing
 
-ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
 MODELS = pytest.mark.parametrize(
     "contention", [NoContention(), FactorTable(((1, 1.0),)), Ports(), Flows(Switch(1e9))], ids=lambda each: each.name
 )
@@ -62,18 +61,13 @@ def pairs(*sizes: int) -> Trace:
     return trace.build()
 
 
-def finishes(trace: Trace, on: Machine, nodes: tuple[int, ...], engine: str) -> list[float]:
-    """Return when each rank ends."""
-    return [rank.finish for rank in simulate(trace, on, nodes, engine).ranks]
-
-
 @ENGINES
 @MODELS
 @pytest.mark.parametrize(("copies", "seconds"), [(1, 1.0), (2, 1.0), (3, 1.5), (4, 2.0)])
 def test_copies_at_once_share_memory_equally(engine: str, contention: Contention, copies: int, seconds: float) -> None:
     """At 2 MB/s, copies of 1 MB that take 1 s alone are not slowed when two run at once; four take twice as long."""
     on = machine(2e6, contention=contention)
-    assert finishes(pairs(*[MB] * copies), on, (0,) * (2 * copies), engine) == [seconds] * (2 * copies)
+    assert finishes(pairs(*[MB] * copies), on, engine, (0,) * (2 * copies)) == [seconds] * (2 * copies)
 
 
 @ENGINES
@@ -81,7 +75,7 @@ def test_copies_at_once_share_memory_equally(engine: str, contention: Contention
 def test_what_one_leaves_the_others_have(engine: str, contention: Contention) -> None:
     """At 1 MB/s, copies of 1 MB and 3 MB run at half speed for 2 s; then 2 MB are left at full speed, until 4 s."""
     on = machine(1e6, contention=contention)
-    assert finishes(pairs(MB, 3 * MB), on, (0,) * 4, engine) == [2.0, 2.0, 4.0, 4.0]
+    assert finishes(pairs(MB, 3 * MB), on, engine, (0,) * 4) == [2.0, 2.0, 4.0, 4.0]
 
 
 @ENGINES
@@ -95,14 +89,14 @@ def test_each_node_has_memory_of_its_own(engine: str, contention: Contention) ->
     trace[6].send(7, 0)
     trace[7].recv(6)
     on = machine(1e6, contention=contention, nodes=2)
-    ends = finishes(trace.build(), on, (0, 0, 0, 0, 1, 1, 0, 1), engine)
+    ends = finishes(trace.build(), on, engine, (0, 0, 0, 0, 1, 1, 0, 1))
     assert ends == [2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 0.0, 0.0]
 
 
 @ENGINES
 def test_a_memory_that_is_slower_than_the_link_slows_one_copy(engine: str) -> None:
     """A single copy of 1 MB takes 2 s at 0.5 MB/s, though its link would take 1 s."""
-    assert finishes(pairs(MB), machine(5e5), (0, 0), engine) == [2.0, 2.0]
+    assert finishes(pairs(MB), machine(5e5), engine, (0, 0)) == [2.0, 2.0]
 
 
 @ENGINES
@@ -121,7 +115,7 @@ def test_senders_are_held_as_far_as_they_copy(engine: str, within: Link, sender:
     A sender that copies half of the data is free when half has passed (1 s) and the rest of its delay is over (1/4 s).
     The data have passed after 2 s. Delays beyond the 1 s that they occupy memory come after that.
     """
-    ends = finishes(pairs(MB, MB), machine(1e6, within=within), (0,) * 4, engine)
+    ends = finishes(pairs(MB, MB), machine(1e6, within=within), engine, (0,) * 4)
     assert ends == pytest.approx([sender, receiver] * 2, rel=1e-12)
 
 
@@ -129,7 +123,7 @@ def test_senders_are_held_as_far_as_they_copy(engine: str, within: Link, sender:
 def test_ports_that_state_how_long_they_are_busy_say_nothing_of_copies(engine: str) -> None:
     """A stated busy time of ports, here 8 s, does not apply to copies, whose delays per byte count."""
     on = machine(1e6, contention=Ports(Curve.line(8.0)))
-    assert finishes(pairs(MB, MB), on, (0,) * 4, engine) == [2.0] * 4
+    assert finishes(pairs(MB, MB), on, engine, (0,) * 4) == [2.0] * 4
 
 
 @ENGINES
@@ -137,7 +131,7 @@ def test_nodes_that_state_nothing_copy_as_before_beside_those_that_do(engine: st
     """Of two node types, only the one with a copy bandwidth makes copies share memory."""
     one, other = NodeType("one", 8, copy_bandwidth=1e6), NodeType("other", 8)
     on = Machine("two", (one, other), Network(BETWEEN, COPYING, contention=Ports()))
-    assert finishes(pairs(MB, MB, MB, MB), on, (0, 0, 0, 0, 1, 1, 1, 1), engine) == [2.0] * 4 + [1.0] * 4
+    assert finishes(pairs(MB, MB, MB, MB), on, engine, (0, 0, 0, 0, 1, 1, 1, 1)) == [2.0] * 4 + [1.0] * 4
 
 
 def test_bandwidth_of_memory_is_a_parameter() -> None:
@@ -152,7 +146,7 @@ def test_bandwidth_of_memory_is_a_parameter() -> None:
 def test_an_ideal_network_copies_in_no_time() -> None:
     """On an ideal network, messages within a node take no time either, whatever its copy bandwidth."""
     ideal = with_ideal_network(machine(1e6))
-    assert finishes(pairs(MB, MB), ideal, (0,) * 4, "reference") == [0.0] * 4
+    assert finishes(pairs(MB, MB), ideal, "reference", (0,) * 4) == [0.0] * 4
 
 
 def test_noise_of_the_link_is_that_of_the_memory() -> None:
@@ -203,5 +197,5 @@ def test_live_runs_share_memory_as_replays_do(contention: Contention) -> None:
     for bandwidth in (None, 1e6):
         on = machine(bandwidth, contention=contention)
         result = execute(playing(trace), on, (0,) * 6).result
-        assert [rank.finish for rank in result.ranks] == finishes(trace, on, (0,) * 6, "fast")
+        assert [rank.finish for rank in result.ranks] == finishes(trace, on, "fast", (0,) * 6)
         assert any("no copy_bandwidth" in each for each in result.warnings) == (bandwidth is None)

@@ -135,22 +135,14 @@ def test_late_sender_of_a_rendezvous() -> None:
     assert ranks_on(path) == [0, 1, 0, 1]
 
 
-def test_sender_blocked_in_a_rendezvous() -> None:
-    """A rank blocked in a send of 20 KB has the receiver's 5 s of computation on its path."""
+@pytest.mark.parametrize("blocking", [True, False])
+def test_sender_blocked_in_a_rendezvous(blocking: bool) -> None:
+    """A send of 20 KB, or a wait for an Isend of it, has the receiver's 5 s, the answer and s on its path."""
     trace = TraceBuilder(2)
-    trace[0].send(1, 20_000)
-    trace[0].compute(1.0)
-    trace[1].compute(5.0)
-    trace[1].recv(0)
-    path = explained(trace, machine()).path
-    assert parts(path) == pytest.approx({Part.COMPUTATION: 6.0, Part.HANDSHAKE: ANSWER, Part.SEND: sending(20)})
-
-
-def test_request_of_a_rendezvous() -> None:
-    """A wait for an Isend of 20 KB has the receiver's computation, the answer and s on its path."""
-    trace = TraceBuilder(2)
-    request = trace[0].isend(1, 20_000)
-    trace[0].wait(request)
+    if blocking:
+        trace[0].send(1, 20_000)
+    else:
+        trace[0].wait(trace[0].isend(1, 20_000))
     trace[0].compute(1.0)
     trace[1].compute(5.0)
     trace[1].recv(0)

@@ -10,7 +10,7 @@ from clue.explain import explain
 from clue.kernel import Candidate, compile_program, contention_free, simulate
 from clue.machine import Curve, Link, Machine, Placement
 from clue.trace import TraceBuilder
-from tests.kernel.cases import RECEIVE, SEND, TRANSMIT, machine, need_fast_engine
+from tests.kernel.cases import ENGINES, RECEIVE, SEND, TRANSMIT, machine, need_fast_engine
 
 #: A link without send delay, so that messages arrive after their transmission delay.
 ACROSS = Link(Curve.line(0.0), Curve.line(5.0))
@@ -47,7 +47,7 @@ def test_ranks_fill_the_processors_of_their_node_in_order(nodes: tuple[int, ...]
     assert list(with_domains(2, 4, 2).domains(nodes)) == domains
 
 
-@pytest.mark.parametrize("engine", ["reference", "fast"])
+@ENGINES
 def test_messages_between_domains_go_by_a_link_of_their_own(engine: str) -> None:
     """Rank 0's message stays in the domain to rank 1, crosses domains in 5 s to 2 and 3, and leaves the node to 4."""
     result = simulate(to_each(5).build(), with_domains(2, 4, 2), (0, 0, 0, 0, 1), engine)

@@ -134,36 +134,33 @@ def test_small_programs_do_without_it(compiled: COMPILED) -> None:
     assert compiled() == 0
 
 
-def test_structures_that_are_not_those_of_python_do_not_compile(tmp_path: Path) -> None:
-    """Two swapped pointers, which leave all sizes unchanged, fail to compile: the offset of each field is checked."""
+def altered(folder: Path, change: Callable[[str], str]) -> Path:
+    """Return the engine's source in a folder, with another header; skip the test without a compiler."""
     if find_compiler() is None:
         pytest.skip("no C++ compiler")
-    shutil.copytree(
-        ENGINE.source.folder, tmp_path / "fast", ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__")
-    )
-    header = tmp_path / "fast" / "layout.hpp"
-    text = header.read_text()
-    header.write_text(
-        text.replace("* answer;", "* x;").replace("* envelope;", "* answer;").replace("* x;", "* envelope;")
-    )
-    assert header.read_text() != text
+    shutil.copytree(ENGINE.source.folder, folder / "fast", ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__"))
+    header = folder / "fast" / "layout.hpp"
+    text = header.read_text("utf-8")
+    header.write_text(change(text), "utf-8")
+    assert header.read_text("utf-8") != text
+    return folder / "fast" / "engine.cpp"
+
+
+def test_structures_that_are_not_those_of_python_do_not_compile(tmp_path: Path) -> None:
+    """Two swapped pointers, which leave all sizes unchanged, fail to compile: the offset of each field is checked."""
+
+    def swap(text: str) -> str:
+        return text.replace("* answer;", "* x;").replace("* envelope;", "* answer;").replace("* x;", "* envelope;")
+
     with pytest.raises(NoLibraryError, match=r"engine must compile, got .*Machine, (answer|envelope)"):
-        compile_changed(tmp_path / "fast" / "engine.cpp")
+        compile_changed(altered(tmp_path, swap))
 
 
 def test_a_field_that_python_does_not_see_does_not_compile(tmp_path: Path) -> None:
     """An additional last field moves no other field but fails to compile, as the structure is larger."""
-    if find_compiler() is None:
-        pytest.skip("no C++ compiler")
-    shutil.copytree(
-        ENGINE.source.folder, tmp_path / "fast", ignore=shutil.ignore_patterns("*.py", "*.so", "__pycache__")
-    )
-    header = tmp_path / "fast" / "layout.hpp"
-    text = header.read_text("utf-8")
-    header.write_text(text.replace("int64_t done;", "int64_t done, further;"), "utf-8")
-    assert header.read_text("utf-8") != text
+    source = altered(tmp_path, lambda text: text.replace("int64_t done;", "int64_t done, further;"))
     with pytest.raises(NoLibraryError, match=r"engine must compile, got .*sizeof\(Outcome"):
-        compile_changed(tmp_path / "fast" / "engine.cpp")
+        compile_changed(source)
 
 
 def test_structures_are_read_in_any_locale() -> None:

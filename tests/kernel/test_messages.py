@@ -7,12 +7,7 @@ import pytest
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.trace import ANY, PROC_NULL, Flag, Op, TraceBuilder
-from tests.kernel.cases import ANSWER, LINK, LOCAL_LINK, RECEIVE, SEND, machine, sending, transmission
-
-
-def finishes(trace: TraceBuilder, on: Machine, placement: object = "block") -> list[float]:
-    """Return finish times by rank."""
-    return [rank.finish for rank in simulate(trace.build(), on, placement).ranks]  # type: ignore[arg-type]
+from tests.kernel.cases import ANSWER, LINK, LOCAL_LINK, RECEIVE, SEND, finishes, machine, sending, transmission
 
 
 def test_eager_send_blocks_for_the_send_delay_only() -> None:

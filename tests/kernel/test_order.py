@@ -16,7 +16,7 @@ from clue.kernel.reference.virtual_time import VirtualTime
 from clue.machine import Machine, Placement
 from clue.result import Activity, Result
 from clue.trace import Flag, Op, Trace, TraceBuilder
-from tests.kernel.cases import EAGER_LIMIT, machine
+from tests.kernel.cases import EAGER_LIMIT, ENGINES, machine
 from tests.properties import examples
 
 
@@ -37,7 +37,7 @@ def test_deadlock_names_who_waits_for_what_and_when() -> None:
     )
 
 
-@pytest.mark.parametrize("engine", ["reference", "fast"])
+@ENGINES
 def test_a_deadlock_states_the_notes_on_the_recording(engine: str) -> None:
     """What was noted about the recording may be why its replay deadlocks; other processes are told the same."""
     trace = TraceBuilder(1)
@@ -49,7 +49,7 @@ def test_a_deadlock_states_the_notes_on_the_recording(engine: str) -> None:
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-@pytest.mark.parametrize("engine", ["reference", "fast"])
+@ENGINES
 def test_a_deadlock_counts_the_requests_that_are_open(engine: str) -> None:
     """Of six requests of a wait, three are open: two receives without a message and a rendezvous without a receive.
 
@@ -67,7 +67,7 @@ def test_a_deadlock_counts_the_requests_that_are_open(engine: str) -> None:
     assert [(each.rank, each.waits_for) for each in caught.value.blocked] == [(0, "requests, 3 of them open")]
 
 
-@pytest.mark.parametrize("engine", ["reference", "fast"])
+@ENGINES
 def test_a_deadlock_names_the_spawn_that_is_never_reached(engine: str) -> None:
     """The root of a Spawn waits for a message, the other parent for the Spawn, the child for its start."""
     trace = TraceBuilder(3)

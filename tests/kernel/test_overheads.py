@@ -17,8 +17,9 @@ from clue.machine import Curve, FactorTable, Link, Machine, Placement, Progress
 from clue.machine.cold_start import ColdStart
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from clue.trace.calls import Call, LiveOp, Mode
+from tests.kernel.cases import ENGINES, finishes
 from tests.kernel.live_sources import Script, Scripted, world
-from tests.kernel.test_send_modes import ENGINES, finishes, machine
+from tests.kernel.test_send_modes import machine
 
 LINK = Link(Curve.line(1.0), Curve.line(3.0), 0.5, receive_overhead=2.5)
 

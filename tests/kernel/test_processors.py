@@ -12,7 +12,7 @@ from clue.caveats import Said, gathered
 from clue.kernel import compile_program, simulate
 from clue.machine import Curve, Link, Machine, NodeType, SpeedCurve, Waiting
 from clue.trace import Op, TraceBuilder
-from tests.kernel.cases import ANSWER, RECEIVE, machine, sending
+from tests.kernel.cases import ANSWER, ENGINES, RECEIVE, finishes, machine, sending
 from tests.properties import examples
 
 
@@ -22,11 +22,6 @@ def bursts(*seconds: float, region: str = "") -> TraceBuilder:
     for rank, duration in zip(trace, seconds, strict=True):
         rank.compute(duration, region)
     return trace
-
-
-def finishes(trace: TraceBuilder, on: Machine, placement: object = "block") -> list[float]:
-    """Return finish times by rank."""
-    return [rank.finish for rank in simulate(trace.build(), on, placement).ranks]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("factor", "expected"), [(0.5, 1.0), (3.0, 6.0), (0.0, 2.0)])
@@ -61,7 +56,7 @@ def test_speed_without_declared_operations_falls_back_and_says_so() -> None:
     assert any("speed of region solve" in warning for warning in result.warnings)
 
 
-@pytest.mark.parametrize("engine", ["reference", "fast"])
+@ENGINES
 def test_a_region_that_declares_no_operations_has_no_speed(engine: str) -> None:
     """Zero operations, which a recorder may write, say nothing about the host: the performance factor applies."""
     built = bursts(2.0, region="solve").build()
@@ -112,7 +107,7 @@ def of_blocks(*seconds: float, flops: float) -> TraceBuilder:
 BY_SIZE = {"product": SpeedCurve.through([(1e6, 1e8), (1e9, 1e9)])}
 
 
-@pytest.mark.parametrize("engine", ["reference", "fast"])
+@ENGINES
 def test_small_blocks_are_computed_less_efficiently(engine: str) -> None:
     """4 Gflop take 4 s in four bursts (1 Gflop/s) and 40 s in 4000 bursts of 1 Mflop (100 Mflop/s)."""
     on = machine(1, performance_factor=99.0, speeds=BY_SIZE)
@@ -174,13 +169,13 @@ def test_of_blocks_of_several_programs_the_farthest_are_said() -> None:
 
 def test_two_ranks_share_one_processor_equally() -> None:
     """Bursts of 1 s and 3 s share one processor: the first ends at 2 s; the second then runs alone until 4 s."""
-    assert finishes(bursts(1.0, 3.0), machine(1), [0, 0]) == pytest.approx([2.0, 4.0], rel=1e-12)
+    assert finishes(bursts(1.0, 3.0), machine(1), placement=[0, 0]) == pytest.approx([2.0, 4.0], rel=1e-12)
 
 
 def test_three_ranks_share_two_processors_at_every_instant() -> None:
     """Each rank gets 2/3 of a processor until the first ends at 1.5 s; then the others have one each."""
     on = machine(1, processors=2)
-    assert finishes(bursts(1.0, 2.0, 2.0), on, [0, 0, 0]) == pytest.approx([1.5, 2.5, 2.5], rel=1e-12)
+    assert finishes(bursts(1.0, 2.0, 2.0), on, placement=[0, 0, 0]) == pytest.approx([1.5, 2.5, 2.5], rel=1e-12)
 
 
 def test_waiting_rank_yields_its_share() -> None:
@@ -190,7 +185,7 @@ def test_waiting_rank_yields_its_share() -> None:
     trace[1].compute(2.0)
     trace[2].compute(2.0)
     trace[2].send(0, 0)
-    assert finishes(trace, machine(2), [0, 0, 1])[1] == pytest.approx(2.0, rel=1e-12)
+    assert finishes(trace, machine(2), placement=[0, 0, 1])[1] == pytest.approx(2.0, rel=1e-12)
 
 
 def test_polling_rank_keeps_its_share() -> None:
@@ -201,7 +196,7 @@ def test_polling_rank_keeps_its_share() -> None:
     trace[2].compute(2.0)
     trace[2].send(0, 0)
     end = 2.0 + 0.010 + 0.100 + RECEIVE
-    assert finishes(trace, machine(2, waiting=Waiting.POLL), [0, 0, 1])[1] == pytest.approx(
+    assert finishes(trace, machine(2, waiting=Waiting.POLL), placement=[0, 0, 1])[1] == pytest.approx(
         end + 2.0 - end / 2, rel=1e-12
     )
 
@@ -219,8 +214,8 @@ def test_memory_contention_slows_by_busy_processors_and_region() -> None:
     on = machine(1, processors=2, memory_contention=table)
     both = bursts(0.77, 1.54, region="tridiagonalisation")
     # Both are slow until 1 s; then the second has 0.77 s left, at full speed.
-    assert finishes(both, on, [0, 0]) == pytest.approx([1.0, 1.77], rel=1e-12)
-    assert finishes(bursts(1.0, 1.0, region="cholesky"), on, [0, 0]) == pytest.approx([1.0, 1.0], rel=1e-12)
+    assert finishes(both, on, placement=[0, 0]) == pytest.approx([1.0, 1.77], rel=1e-12)
+    assert finishes(bursts(1.0, 1.0, region="cholesky"), on, placement=[0, 0]) == pytest.approx([1.0, 1.0], rel=1e-12)
 
 
 def test_change_during_a_burst_counts_from_its_time_on() -> None:
@@ -289,6 +284,6 @@ def test_shared_processors_and_rendezvous_together() -> None:
     trace[1].compute(1.0)
     trace[2].compute(0.5)
     trace[2].recv(0)
-    sender, neighbour, _ = finishes(trace, machine(2), [0, 0, 1])
+    sender, neighbour, _ = finishes(trace, machine(2), placement=[0, 0, 1])
     assert neighbour == pytest.approx(1.0)
     assert sender == pytest.approx(0.5 + ANSWER + sending(20))

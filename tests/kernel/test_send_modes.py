@@ -21,8 +21,8 @@ from clue.machine import (
 )
 from clue.machine.contention.topology import Switch, Switches
 from clue.trace import Op, Trace, TraceBuilder
+from tests.kernel.cases import ENGINES, finishes
 
-ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
 #: Seconds per byte; sizes make times whole numbers.
 SLOPE = 1e-6
 MB = 10**6
@@ -34,11 +34,6 @@ def machine(
     """Return a machine of nodes with equal links."""
     network = Network(link, link, contention=contention or NoContention(), progress=progress)
     return Machine("pair", (NodeType("host"),) * nodes, network)
-
-
-def finishes(trace: Trace, on: Machine, engine: str) -> list[float]:
-    """Return when each rank ends."""
-    return [rank.finish for rank in simulate(trace, on, engine=engine).ranks]
 
 
 def overlapped(computation: float, nbytes: int = MB) -> Trace:

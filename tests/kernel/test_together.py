@@ -15,10 +15,9 @@ from clue.machine import Contention, Curve, Flows, Link, Machine, Network, NoCon
 from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import Switch, Switches
 from clue.trace import Flag, Op, TraceBuilder
-from tests.kernel.cases import need_fast_engine
+from tests.kernel.cases import ENGINES, need_fast_engine
 from tests.kernel.random_cases import CASES, random_machine, random_trace
 
-ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
 #: A link of 1 B/s.
 LINK = Link(Curve.line(0.0), Curve.line(0.0, 1.0))
 

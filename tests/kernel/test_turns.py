@@ -15,21 +15,12 @@ from clue.kernel.reference.critical_path import explained_replay
 from clue.machine import Machine, Placement, Waiting
 from clue.result import Part
 from clue.trace import Op, TraceBuilder
-from tests.kernel.cases import LINK, RECEIVE, machine, sending, transmission
-
-ENGINES = ("reference", "fast")
+from tests.kernel.cases import LINK, RECEIVE, both, machine, sending, transmission
 
 
 def beside(load: float, **node: object) -> Machine:
     """Return a machine of two nodes with background load and time slices of 1 s."""
     return machine(background_load=load, time_slice=1.0, **node)  # type: ignore[arg-type]
-
-
-def both(trace: TraceBuilder, on: Machine, placement: object = "block") -> list[float]:
-    """Return finish times by rank, after checking that both engines agree."""
-    finishes = [[rank.finish for rank in simulate(trace.build(), on, placement, each).ranks] for each in ENGINES]  # type: ignore[arg-type]
-    assert finishes[0] == finishes[1]
-    return finishes[0]
 
 
 def one(*steps: tuple[str, float]) -> TraceBuilder:

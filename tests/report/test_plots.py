@@ -15,24 +15,22 @@ from clue.models.model import Model
 from clue.report.calibration.plot import draw_calibration
 from clue.report.machine.plot import plot_machine
 from clue.report.model.plot import draw_model
-from clue.report.ranking.plot import plot_performance, plot_ranking, plot_speedup
+from clue.report.ranking.plot import plot_ranking
 from clue.report.result.communication import draw_communication
 from clue.report.timeline.plot import draw_timeline
 from clue.result import SEGMENT, Result, Timeline, Traffic
-from tests.report.cases import SCALING, machine, many_ranks, ranking, result
+from tests.report.cases import machine, many_ranks, ranking, result
 from tests.report.pictures import is_picture, points, texts
 
 
 @pytest.mark.long
-def test_ranking_machine_and_scaling_are_drawn_with_fixed_names(tmp_path: Path) -> None:
-    """The pictures of rankings, machines and scaling have fixed file names."""
+def test_ranking_and_machine_are_drawn_with_fixed_names(tmp_path: Path) -> None:
+    """The pictures of rankings and machines have fixed file names."""
     written = [
         *plot_ranking(ranking(), tmp_path),
         plot_machine(machine(), tmp_path),
-        plot_speedup(SCALING, tmp_path, "Cholesky"),
-        plot_performance(SCALING, tmp_path, "Cholesky"),
     ]
-    names = ["ranking.png", "breakdown.png", "delays.png", "speedup.png", "performance.png"]
+    names = ["ranking.png", "breakdown.png", "delays.png"]
     assert [path.name for path in written] == names
     assert all(map(is_picture, written))
 

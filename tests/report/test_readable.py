@@ -22,7 +22,7 @@ from clue.report.explanation.plot import draw_explanation
 from clue.report.machine.plot import draw_delays
 from clue.report.ranking.breakdown import MOST_BARS, MOST_PANELS, draw_breakdown
 from clue.report.ranking.plot import file_names
-from clue.report.ranking.scaling import draw_common_speedup, draw_performance, draw_speedup
+from clue.report.ranking.scaling import draw_common_speedup, draw_performance
 from clue.report.ranking.scores import draw_ranking
 from clue.report.result.communication import draw_communication, sizes_to_label
 from clue.report.result.samples import draw_samples
@@ -185,7 +185,6 @@ PICTURES = {
     "speed-up of an option": lambda: draw_common_speedup(scaled(1, 4), NAMES[2]),
     "speed-up of 7 options": lambda: draw_common_speedup(scaled(7, 1024, fewest=2), NAMES[1]),
     "speed-up of 200 options": lambda: draw_common_speedup(scaled(200, 16), NAMES[1]),
-    "speed-up of each over itself": lambda: draw_speedup(scaled(9, 1024), NAMES[1]),
     "performance": lambda: draw_performance(scaled(9, 1024), NAMES[1]),
     "samples that are alike": lambda: draw_samples(Sampled(Sampling(9), np.ones(9), 1.0), NAMES[1]),
     "samples that nearly are": lambda: draw_samples(Sampled(Sampling(9), 1e9 + np.arange(9.0), 1e9), "a title"),

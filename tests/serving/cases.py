@@ -8,8 +8,9 @@ from clue.config.changes import ChangeableScenario
 from clue.config.model_errors import known_model_error
 from clue.predict.replaying import ReplayPredictor
 from clue.serving.live import LiveRanking
-from clue.trace import Trace, TraceBuilder
+from clue.trace import Trace
 from clue.uncertainty import Sampling
+from tests.cli.commands import ping_pong
 
 SCENARIO = """\
 name: which
@@ -39,19 +40,9 @@ network:
 """
 
 
-def ping_pong() -> Trace:
-    """Return a trace of two ranks: a second of computation, then 1 KB there and back."""
-    trace = TraceBuilder(2, program="pingpong.py")
-    trace[0].compute(1.0)
-    for source, dest in ((0, 1), (1, 0)):
-        trace[source].send(dest, 1000)
-        trace[dest].recv(source)
-    return trace.build()
-
-
 def write(folder: Path) -> Path:
     """Write the comparison and the files that it names; return its path."""
-    ping_pong().save(str(folder / "pingpong.clue"))
+    ping_pong().save(folder / "pingpong.clue")
     for name, factor, price in (("slow", 1.0, 600), ("fast", 0.5, 900)):
         (folder / f"{name}.yaml").write_text(MACHINE.format(name=name, factor=factor, price=price))
     path = folder / "which.yaml"

@@ -15,7 +15,7 @@ from clue.native import NoLibraryError
 from clue.structure.loops import compiled
 from clue.structure.loops.folding import fold
 from clue.structure.loops.library import LOOPS
-from clue.structure.loops.places import LOOP, Flat, Place, expand, positions, signature, split
+from clue.structure.loops.places import LOOP, Flat, Place, positions, signature, split
 from tests.properties import examples
 
 Symbols = npt.NDArray[np.int32]
@@ -25,6 +25,15 @@ def numbered(names: list[str]) -> tuple[Symbols, list[str]]:
     """Return names as symbols, and the list of names."""
     known = list(dict.fromkeys(names))
     return np.array([known.index(name) for name in names], np.int32), known
+
+
+def expand(program: Place) -> npt.NDArray[np.int64]:
+    """Return the symbols of a program in order, shape (ops,)."""
+    leaves = positions(program)
+    symbols = np.empty(sum(len(at) for _, at in leaves), np.int64)
+    for place, at in leaves:
+        symbols[at] = place.symbol
+    return symbols
 
 
 def folded(names: list[str]) -> str:

@@ -12,7 +12,8 @@ from clue.config import load_config, load_machine
 from clue.errors import ConfigError
 from clue.machine import LinkNoise, NodeNoise
 from clue.purchase import Scenario
-from tests.cli.test_commands import MACHINE, folder, ping_pong, run
+from tests.cli.commands import MACHINE, ping_pong, run
+from tests.cli.conftest import folder
 from tests.config.test_machines import LINK, mapping
 
 __all__ = ["folder"]

@@ -24,12 +24,12 @@ from benchmarks.accuracy.unseen.buying import clue_command
 from benchmarks.accuracy.validate.calibrating import Calibrator
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import said_by
+from benchmarks.command import with_status
 from benchmarks.page import markdown_table, notes_beside, processor, revision, typed_command, write_page
 from benchmarks.progress import tell
 from benchmarks.testbed import launch
 from benchmarks.testbed.truth import hosts_at
 from clue.config import load_machine
-from clue.errors import ClueError
 from clue.kernel import simulate
 from clue.machine import Machine
 from clue.trace import Trace
@@ -57,8 +57,9 @@ class Case:
     rounds: int
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit status."""
+@with_status
+def main(words: Sequence[str] | None = None) -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.accuracy.collectives",
         description=__doc__,
@@ -70,14 +71,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=15.0, help="to calibrate a link in")
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file (default: standard output)")
     asked = parser.parse_args(words)
-    try:
-        asked.measured.mkdir(parents=True, exist_ok=True)
-        notes = notes_beside(asked.output) if asked.output is not None else []
-        write_page("\n".join([*_head(), *_tables(asked), "", *notes]).rstrip("\n") + "\n", asked.output)
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
-    return 0
+    asked.measured.mkdir(parents=True, exist_ok=True)
+    notes = notes_beside(asked.output) if asked.output is not None else []
+    write_page("\n".join([*_head(), *_tables(asked), "", *notes]).rstrip("\n") + "\n", asked.output)
 
 
 def _head() -> Iterator[str]:

@@ -10,23 +10,16 @@ from pathlib import Path
 from benchmarks.accuracy.extrapolate import tables
 from benchmarks.accuracy.extrapolate.cases import RANKS, TARGETS
 from benchmarks.accuracy.extrapolate.experiment import Recorder, predicted
+from benchmarks.command import with_status
 from benchmarks.page import notes_beside, typed_command
 from benchmarks.progress import tell
 from clue.errors import ClueError, UsageError
 
 
-def main() -> int:
-    """Run the study; return the exit status."""
+@with_status
+def main() -> None:
+    """Run the study."""
     asked = _arguments()
-    try:
-        _measure(asked)
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
-    return 0
-
-
-def _measure(asked: argparse.Namespace) -> None:
     targets = [each for each in TARGETS if asked.programs is None or each.name in asked.programs]
     if not targets:
         raise UsageError(f"extrapolate: programs must be among {', '.join(each.name for each in TARGETS)}, got others")

@@ -147,7 +147,7 @@ def _makespans(family: Family, made: Extrapolation, truths: Sequence[Trace], nam
     interval = [own, *(makespan(each, where) for each in made.repeats)]
     return {
         "truth": makespan(typical_recording(truths), where),
-        "runs": tuple(makespan(_raw(each), where) for each in truths),
+        "runs": tuple(makespan(raw(each), where) for each in truths),
         "predicted": own,
         "low": min(interval),
         "high": max(interval),
@@ -155,7 +155,7 @@ def _makespans(family: Family, made: Extrapolation, truths: Sequence[Trace], nam
     }
 
 
-def _raw(trace: Trace) -> Trace:
+def raw(trace: Trace) -> Trace:
     """Return a recording with its own bursts instead of the typical ones."""
     return replace(trace, typical=None, head=replace(trace.head, typical=None))
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.accuracy.extrapolate.experiment import Case
-from benchmarks.accuracy.validate.figures import quantile, regret
+from benchmarks.accuracy.validate.figures import regret
 from benchmarks.page import markdown_table, processor, revision, rows, write_rows
+from clue.validation.figures import percentile
 
 #: Columns, in seconds except ``size``, ``ranks``, ``recordings`` and the ratios from ``error`` on. ``runs`` lists all
 #: true makespans.
@@ -94,7 +95,7 @@ def _figures(cases: Sequence[Case]) -> list[str]:
     groups = [[(each.predicted, each.truth) for each in group] for group in _by_program(cases).values()]
     return [
         f"{statistics.mean(errors):.1%}",
-        f"{quantile(errors, 0.9):.1%}",
+        f"{percentile(errors, 0.9):.1%}",
         f"{statistics.mean(each.covered for each in cases):.0%}",
         f"{max(map(regret, groups)):.1%}",
         f"{statistics.mean(errors) / statistics.mean(rivals):.2f}",

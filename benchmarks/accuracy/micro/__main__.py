@@ -26,6 +26,7 @@ from benchmarks.accuracy.micro.simulated import simulated
 from benchmarks.accuracy.micro.steps import STEPS
 from benchmarks.accuracy.validate.calibrating import as_measurement
 from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.command import with_status
 from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import Host
 from benchmarks.testbed.truth import hosts_at
@@ -33,7 +34,7 @@ from clue.calibration.link import FittedLink, progress_of
 from clue.calibration.measurement import Measurement
 from clue.calibration.network import Calibration, calibrate_link, calibrate_within, measure_link
 from clue.config import load_machine
-from clue.errors import ClueError, UsageError
+from clue.errors import UsageError
 from clue.machine import Machine
 
 #: Largest error, and largest difference of repeats, of a step that counts as met.
@@ -42,8 +43,9 @@ _STEPS = {step.name: step for step in STEPS}
 PROGRAM = Path(__file__).with_name("program.py")
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit status."""
+@with_status
+def main(words: Sequence[str] | None = None) -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.accuracy.micro",
         description=__doc__,
@@ -55,16 +57,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--links", choices=("calibrated", "told"), default="calibrated")
     parser.add_argument("--seconds", type=float, default=15.0, help="to calibrate a link in")
     asked = parser.parse_args(words)
-    try:
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = asked.measured or Path(scratch)
-            folder.mkdir(parents=True, exist_ok=True)
-            for machine in asked.machines:
-                _compare(machine, asked, MeasurementFolder(folder))
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
-    return 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = asked.measured or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        for machine in asked.machines:
+            _compare(machine, asked, MeasurementFolder(folder))
 
 
 def _compare(file: Path, asked: argparse.Namespace, known: MeasurementFolder) -> None:

@@ -31,13 +31,14 @@ from benchmarks.accuracy.validate.cases import MACHINES
 from benchmarks.accuracy.validate.figures import kendall, regret
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import said_by
+from benchmarks.command import with_status
 from benchmarks.page import ROOT, markdown_table, notes_beside, processor, revision, write_page
 from benchmarks.progress import tell
 from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import Host
 from clue.children import running
 from clue.config import load_machine
-from clue.errors import ClueError, RecordError
+from clue.errors import RecordError
 from clue.forecasting import Forecaster, open_store
 from clue.forecasting.adaptive import Goal
 from clue.forecasting.asking import PORT
@@ -499,8 +500,9 @@ hosts' factor, and latency and bandwidth of messages as a ping-pong tells them; 
 figures are those of its own computers and of ScaLAPACK."""
 
 
-def main() -> int:
-    """Run the study; return the exit status."""
+@with_status
+def main() -> None:
+    """Run the study."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.models.fast_hosts", description=__doc__)
     parser.add_argument("folder", type=Path, help="keep measurements there")
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file (default: standard output)")
@@ -509,14 +511,9 @@ def main() -> int:
     folder = asked.folder / "smoke" if asked.smoke else asked.folder
     folder.mkdir(parents=True, exist_ok=True)
     command = f"python -m benchmarks.accuracy.models.fast_hosts FOLDER{' --smoke' * asked.smoke}"
-    try:
-        notes = notes_beside(asked.output) if asked.output is not None else ()
-        text = page(SMOKE if asked.smoke else FULL, folder.resolve(), command, notes)
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
+    notes = notes_beside(asked.output) if asked.output is not None else ()
+    text = page(SMOKE if asked.smoke else FULL, folder.resolve(), command, notes)
     write_page(text, asked.output)
-    return 0
 
 
 if __name__ == "__main__":

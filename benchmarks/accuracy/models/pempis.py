@@ -18,12 +18,13 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 
+from benchmarks.accuracy.extrapolate.experiment import raw
+from benchmarks.command import with_status
 from benchmarks.page import markdown_table, processor, revision, rows, typed_command, write_rows
 from benchmarks.progress import tell
 from clue.balance import relative_performance, vector_at
 from clue.composition import ComposedModel, Fit, compose, on_critical_path
 from clue.config import load_machine
-from clue.errors import ClueError
 from clue.extrapolation import Family, Pattern, Recording
 from clue.extrapolation.recordings import REPEATS, save_recordings
 from clue.kernel import simulate
@@ -109,30 +110,26 @@ class Case:
         return self.predicted / self.truth - 1
 
 
-def main() -> int:
-    """Run the study; return the exit status."""
+@with_status
+def main() -> None:
+    """Run the study."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.models.pempis", description=__doc__)
     parser.add_argument("folder", type=Path, help="keep recordings there")
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("pempis.csv"), help="the table; its page lies beside it"
     )
     asked = parser.parse_args()
-    try:
-        cases: list[Case] = []
-        models: dict[tuple[str, str], ComposedModel] = {}
-        for study in STUDIES:
-            family = record(study, asked.folder)
-            for kind in KINDS:
-                tell(f"{study.name} on {kind}")
-                cases += judged(study, family, kind, models)
-        vectors = list(_vectors(Family.open(_pattern(STUDIES[1], asked.folder)), models))
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
+    cases: list[Case] = []
+    models: dict[tuple[str, str], ComposedModel] = {}
+    for study in STUDIES:
+        family = record(study, asked.folder)
+        for kind in KINDS:
+            tell(f"{study.name} on {kind}")
+            cases += judged(study, family, kind, models)
+    vectors = list(_vectors(Family.open(_pattern(STUDIES[1], asked.folder)), models))
     write_csv(asked.output, cases)
     command = typed_command("benchmarks.accuracy.models.pempis")
     asked.output.with_suffix(".md").write_text(page(cases, vectors, command))
-    return 0
 
 
 def _pattern(study: Study, folder: Path) -> str:
@@ -166,7 +163,7 @@ def judged(study: Study, family: Family, kind: str, models: dict[tuple[str, str]
         models.setdefault((study.name, kind), model)
         for target in _at(family, study.targets):
             truth = _makespan(target.typical, where)
-            runs = [_makespan(_raw(trace), where) for trace in target.traces]
+            runs = [_makespan(raw(trace), where) for trace in target.traces]
             said = model.time.predict({"n": [float(target.size)], "P": [float(target.ranks)]})
             predicted, low, high = (float(each[0]) for each in said)
             spread = (max(runs) - min(runs)) / 2 / truth
@@ -186,11 +183,6 @@ def composed(recordings: Sequence[Recording], where: Machine, fitted: Fit) -> Co
 
 def _makespan(trace: Trace, where: Machine) -> float:
     return simulate(trace, where).makespan
-
-
-def _raw(trace: Trace) -> Trace:
-    """Return a recording with its own bursts instead of the typical ones."""
-    return replace(trace, typical=None, head=replace(trace.head, typical=None))
 
 
 def _vectors(family: Family, models: dict[tuple[str, str], ComposedModel]) -> Iterator[tuple[int, int, str, str]]:

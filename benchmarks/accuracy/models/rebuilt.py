@@ -32,12 +32,13 @@ from benchmarks.accuracy.validate.figures import kendall
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import FACTOR, said_by
 from benchmarks.accuracy.validate.sections import section
+from benchmarks.command import with_status
 from benchmarks.page import ROOT, markdown_table, processor, revision, write_page
 from benchmarks.progress import tell
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host, hosts_of
 from clue.config import load_machine
-from clue.errors import ClueError, UsageError
+from clue.errors import UsageError
 from clue.kernel import Program, compile_program, simulate
 from clue.machine import Machine, NodeType, Placement
 from clue.models import ClusterModel, Composition, Configuration, Method, Run, Use, best, fit_cluster, ranks_of
@@ -431,8 +432,9 @@ LU communicates so much on this network that one fast processor is far ahead, so
 others (tau) is harder: models know how many ranks there are, not which of them share a node. Replays know both."""
 
 
-def main() -> int:
-    """Run the study; return the exit status."""
+@with_status
+def main() -> None:
+    """Run the study."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.models.rebuilt", description=__doc__)
     parser.add_argument("folder", type=Path, help="keep runs and recordings there")
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file (default: standard output)")
@@ -440,16 +442,11 @@ def main() -> int:
     asked = parser.parse_args()
     plan = SMOKE if asked.smoke else FULL
     asked.folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with Cluster(MeasurementFolder(asked.folder)) as cluster:
-            found = questions(plan, cluster, Replays(asked.folder))
-            shown = printed(plan, cluster, asked.folder)
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
+    with Cluster(MeasurementFolder(asked.folder)) as cluster:
+        found = questions(plan, cluster, Replays(asked.folder))
+        shown = printed(plan, cluster, asked.folder)
     text = page(plan, found, shown, f"python -m benchmarks.accuracy.models.rebuilt FOLDER{' --smoke' * asked.smoke}")
     write_page(text, asked.output)
-    return 0
 
 
 if __name__ == "__main__":

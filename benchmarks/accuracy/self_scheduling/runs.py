@@ -45,11 +45,11 @@ def live(line: Line, n: int, rows: int, machine: Machine, record: bool = False) 
     return outcome.result.makespan, outcome.trace
 
 
-def over_sizes(name: str, sizes: Sequence[int], tell: Tell, lines: Sequence[Line] = LINES) -> list[Time]:
+def over_sizes(name: str, sizes: Sequence[int], tell: Tell) -> list[Time]:
     """Run the lines at all sizes on a machine."""
     machine, found = machine_of(name), []
     for n in sizes:
-        for line in lines:
+        for line in LINES:
             tell(f"{name}: {line.name}, n = {n}")
             found.append(Time("live", name, line.name, n, UNIT, live(line, n, UNIT, machine)[0]))
     return found

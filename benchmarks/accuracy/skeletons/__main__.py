@@ -19,28 +19,19 @@ from benchmarks.accuracy.skeletons.experiment import Study
 from benchmarks.accuracy.skeletons.figures import predictions
 from benchmarks.accuracy.skeletons.making import SUFFIXES
 from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.command import with_status
 from benchmarks.page import notes_beside, typed_command
 from benchmarks.progress import tell
 from benchmarks.testbed import cluster
-from clue.errors import ClueError, UsageError
+from clue.errors import UsageError
 
 
-def main() -> int:
-    """Run the study; return the exit status."""
+@with_status
+def main() -> None:
+    """Run the study."""
     asked = _arguments()
-    try:
-        if lack := cluster.missing():
-            raise UsageError(lack)
-        _measure(asked)
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
-def _measure(asked: argparse.Namespace) -> None:
+    if lack := cluster.missing():
+        raise UsageError(lack)
     # A trial's measurements would otherwise be taken for those of the study.
     folder = asked.measured / f"{asked.iterations}-iterations" if asked.iterations else asked.measured
     folder.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,6 @@ COLUMNS = (
 )  # fmt: skip
 _FIRST, _SECOND = "10 s", "5 s"
 _LAST = "0.5 s"
-_PAPER_FLAGGED = "bt 0.5 s, integer_sort 0.5, 1 and 2 s"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,26 +18,23 @@ from benchmarks.accuracy.unseen.buying import Buyer
 from benchmarks.accuracy.unseen.experiment import Experiment
 from benchmarks.accuracy.unseen.figures import UnseenCase
 from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.command import with_status
 from benchmarks.page import notes_beside, typed_command
 from benchmarks.progress import tell
 from benchmarks.testbed import cluster
-from clue.errors import ClueError, UsageError
+from clue.errors import UsageError
 
 
-def main() -> int:
-    """Run the command; return the exit status."""
+@with_status
+def main() -> None:
+    """Run the command."""
     asked = _arguments()
-    try:
-        if asked.looks:
-            print("\n".join(f"{date} {commit}" for date, commit in looks.looks()) or "no looks yet")
-            return 0
-        if lack := cluster.missing():
-            raise UsageError(lack)
-        _measure(asked)
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
-    return 0
+    if asked.looks:
+        print("\n".join(f"{date} {commit}" for date, commit in looks.looks()) or "no looks yet")
+        return
+    if lack := cluster.missing():
+        raise UsageError(lack)
+    _measure(asked)
 
 
 def _measure(asked: argparse.Namespace) -> None:

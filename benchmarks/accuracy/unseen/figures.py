@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from benchmarks.accuracy.unseen.predicting import Figures
-from benchmarks.accuracy.validate.figures import kendall, quantile, regret
+from benchmarks.accuracy.validate.figures import kendall, regret
 from clue.uncertainty.model_error import MESSAGES, SHARES
+from clue.validation.figures import percentile
 
 #: LATE: share of a case's time for which its slowest rank lacked a core of this computer; above it, the case is late.
 LATE = 0.05
@@ -145,7 +146,7 @@ class Worth:
         pairs = close_pairs(cases)
         return cls(
             mean=statistics.fmean(off),
-            most=quantile(off, 0.9),
+            most=percentile(off, 0.9),
             ordered=_ordered(pairs, column),
             distinct=_ordered([pair for pair in pairs if are_distinct(*pair)], column),
             regret=max((regret(group) for group in several), default=None),

@@ -19,28 +19,23 @@ from benchmarks.accuracy.validate.experiment import Setup
 from benchmarks.accuracy.validate.figures import PredictedCase
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import HostRecordings
+from benchmarks.command import with_status
 from benchmarks.page import notes_beside, typed_command
 from benchmarks.progress import tell
 from benchmarks.testbed import cluster
-from clue.errors import ClueError
+from clue.errors import UsageError
 
 
-def main() -> int:
-    """Run the command; return the exit status."""
+@with_status
+def main() -> None:
+    """Run the command."""
     asked = _arguments()
-    lack = cluster.missing()
-    if lack is not None:
-        print(lack, file=sys.stderr)
-        return 2
-    try:
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = asked.measured or Path(scratch)
-            # Links are measured for a shorter time by --quick, so a full run must not use them.
-            _validate(asked, MeasurementFolder(folder / "quick" if asked.quick else folder))
-    except ClueError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
-    return 0
+    if lack := cluster.missing():
+        raise UsageError(lack)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = asked.measured or Path(scratch)
+        # Links are measured for a shorter time by --quick, so a full run must not use them.
+        _validate(asked, MeasurementFolder(folder / "quick" if asked.quick else folder))
 
 
 def _validate(asked: argparse.Namespace, measured: MeasurementFolder) -> None:

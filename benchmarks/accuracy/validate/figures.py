@@ -104,9 +104,3 @@ def regret(pairs: Sequence[tuple[float, float]]) -> float:
     best = min(predicted for predicted, _ in pairs)
     chosen = max(measured for predicted, measured in pairs if predicted == best)
     return chosen / min(measured for _, measured in pairs) - 1
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value such that this share of the values does not exceed it."""
-    ranked = sorted(values)
-    return ranked[min(len(ranked) - 1, max(0, -int(-share * len(ranked) // 1) - 1))]

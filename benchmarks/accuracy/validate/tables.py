@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.accuracy.validate.cases import RECORDING_MACHINE
-from benchmarks.accuracy.validate.figures import PredictedCase, in_hindsight, kendall, quantile, regret
+from benchmarks.accuracy.validate.figures import PredictedCase, in_hindsight, kendall, regret
 from benchmarks.accuracy.validate.predicting import Prediction
 from benchmarks.page import rows, write_rows
+from clue.trace.computer import processor_name
+from clue.validation.figures import percentile
 
 #: Columns, in seconds except ranks, size, ratios from ``error`` on, and a mean ``message`` in bytes.
 #: ``runs`` lists all measured times.
@@ -99,11 +101,7 @@ def _opening(command: str) -> Iterator[str]:
 
 
 def _computer() -> str:
-    with Path("/proc/cpuinfo").open() as info:
-        model = next(
-            (line.partition(":")[2].strip() for line in info if line.startswith("model name")), platform.machine()
-        )
-    return f"{model}, {os.cpu_count()} cores, Linux {platform.release()}"
+    return f"{processor_name()}, {os.cpu_count()} cores, Linux {platform.release()}"
 
 
 def _summary(compared: Sequence[PredictedCase]) -> Iterator[str]:
@@ -135,7 +133,7 @@ def _reached(compared: Sequence[PredictedCase]) -> list[str]:
     own = [abs(each.error) for each in compared if each.machine == RECORDING_MACHINE]
     return [
         f"{statistics.mean(errors):.1%}",
-        f"{quantile(errors, 0.9):.1%}",
+        f"{percentile(errors, 0.9):.1%}",
         f"{statistics.median(map(kendall, several)):.2f}" if several else "–",
         f"{max(map(regret, several)):.1%}" if several else "–",
         f"{statistics.mean(each.covered for each in compared):.0%}",

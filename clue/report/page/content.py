@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clue.machine import Machine
+from clue.printable import printable
 from clue.purchase import Component, Criterion, Entry, Ranking, Scenario, WorkloadOutcome
 from clue.purchase.pareto import front
 from clue.purchase.queue.mix import Sharing
@@ -23,7 +24,6 @@ from clue.report.ranking.breakdown import PARTS, Parts, added_parts, shown_parts
 from clue.report.ranking.scores import ordered, score_parts
 from clue.report.ranking.text import format_score, format_split, later, not_ranked, pareto_front, ranking_title
 from clue.report.shared import style
-from clue.report.shared.printable import printable
 from clue.report.shared.scale import time_scale
 from clue.report.shared.table import NONE
 from clue.result import Result

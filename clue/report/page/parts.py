@@ -11,9 +11,9 @@ from functools import cache
 from importlib.metadata import version
 from typing import ClassVar, TypeAlias
 
+from clue.printable import printable
 from clue.report.page.charts import Chart as Drawing
 from clue.report.page.charts import Shape
-from clue.report.shared.printable import printable
 
 #: Largest number of rows of a table: more are not readable.
 MOST_ROWS = 200

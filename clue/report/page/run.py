@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clue.machine import Machine
+from clue.printable import printable
 from clue.report.page import parts
 from clue.report.page.content import LIMITS, sources
 from clue.report.page.parts import Cell, Page, Section, Sheet
 from clue.report.page.timelines import timeline_of
-from clue.report.shared.printable import printable
 from clue.result import Result
 from clue.units import count_of, format_number, format_share, format_time
 

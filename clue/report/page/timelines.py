@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from clue.printable import printable
 from clue.report.page.parts import TimelineData
 from clue.report.shared import style
-from clue.report.shared.printable import printable
 from clue.report.timeline.bands import MOST_BANDS, Band, Layout, by_rank, layout, sample
 from clue.result import Activity, Result
 from clue.units import count_of, format_time

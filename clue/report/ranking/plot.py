@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 
-from clue.analysis.scaling import Series, scaling_of
+from clue.analysis.scaling import scaling_of
 from clue.purchase import Ranking
 from clue.report.queue.plot import draw_waiting
 from clue.report.ranking.breakdown import draw_breakdown
-from clue.report.ranking.scaling import draw_common_speedup, draw_performance, draw_speedup, fastest
+from clue.report.ranking.scaling import draw_common_speedup, fastest
 from clue.report.ranking.scores import draw_ranking
 from clue.report.shared.style import save
 
@@ -47,21 +47,3 @@ def file_names(names: Iterable[str]) -> list[str]:
         again = (f"{plain}-{i}" for i in count(2))
         found.append(plain if plain not in found else next(each for each in again if each not in found))
     return found
-
-
-def plot_speedup(series: Sequence[Series], folder: Path, title: str) -> Path:
-    """Draw speed-up over processors from makespans: ``speedup.png``.
-
-    Raises:
-        ClueError: If the file cannot be written.
-    """
-    return save(draw_speedup(series, title), folder, "speedup.png")
-
-
-def plot_performance(series: Sequence[Series], folder: Path, title: str) -> Path:
-    """Draw performance over processors from flop/s: ``performance.png``.
-
-    Raises:
-        ClueError: If the file cannot be written.
-    """
-    return save(draw_performance(series, title), folder, "performance.png")

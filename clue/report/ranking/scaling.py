@@ -31,23 +31,6 @@ def fastest(series: Sequence[Series]) -> str:
     return f"fastest on {name}, {number} {over}{'s' * (number != 1)} ({format_time(time)})"
 
 
-def draw_speedup(series: Sequence[Series], title: str) -> Figure:
-    """Draw speed-up from makespans, each machine relative to itself, so that all have one ideal line."""
-    fewest = {each.points[0][0] for each in series}
-    over = series[0].over
-    base = (
-        f"1 is the speed of each on one {over}"
-        if fewest == {1}
-        else f"each is compared with itself on the fewest {over}s tried, taken as that many times as fast as one"
-    )
-    most = max(processors for each in series for processors, _ in each.points)
-    lines = [speedups(each) for each in series]
-    drawn, axes = _start(title, base, series)
-    _draw_lines(axes, series, lines)
-    _draw_ideal(axes, (1, 1.0), most, style.INK)
-    return _finish(drawn, axes, series)
-
-
 def draw_common_speedup(series: Sequence[Series], title: str) -> Figure:
     """Draw speed-ups of all machines relative to one common start, so that a faster machine lies higher.
 

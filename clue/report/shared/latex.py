@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from clue.printable import printable
 from clue.report.shared.cells import cells_of
-from clue.report.shared.printable import printable
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from matplotlib import font_manager
 from matplotlib.font_manager import FontProperties
 
-from clue.report.shared.printable import escaped
+from clue.printable import escaped
 
 #: The font that comes with matplotlib.
 FAMILY = "DejaVu Sans"

@@ -22,7 +22,7 @@ import numpy as np
 
 from clue.files import drafts
 from clue.machine import Machine
-from clue.report.shared.printable import printable
+from clue.printable import printable
 from clue.report.timeline.events import Call, Events, Slice
 from clue.result import Activity
 from clue.trace import Op

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from clue.files import drafts
 from clue.machine import Machine
-from clue.report.shared.printable import printable
+from clue.printable import printable
 from clue.report.timeline.events import Call, Events, Message, Slice
 from clue.trace import COLLECTIVES, Op
 

@@ -98,15 +98,6 @@ class Flat:
         return place()
 
 
-def expand(program: Place) -> Integers:
-    """Return the symbols of a program in order, shape (ops,)."""
-    leaves = positions(program)
-    symbols = np.empty(sum(len(at) for _, at in leaves), np.int64)
-    for place, at in leaves:
-        symbols[at] = place.symbol
-    return symbols
-
-
 def positions(program: Place) -> list[tuple[Place, Integers]]:
     """Return each place that is a symbol, with the positions of its ops within the program, in order."""
     return _located(program)[0]

@@ -12,7 +12,7 @@ from benchmarks.accuracy.validate import cases, experiment
 from benchmarks.accuracy.validate.calibrating import Calibrator
 from benchmarks.accuracy.validate.deciding import LikeCalls, live_section
 from benchmarks.accuracy.validate.experiment import run_once
-from benchmarks.accuracy.validate.figures import PredictedCase, in_hindsight, kendall, quantile, regret
+from benchmarks.accuracy.validate.figures import PredictedCase, in_hindsight, kendall, regret
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import ColdStart, Factor, HostRecordings, Prediction, predict
 from benchmarks.accuracy.validate.sections import section
@@ -197,12 +197,6 @@ def test_regret_is_what_the_choice_costs() -> None:
     assert regret([(1, 12), (2, 10)]) == pytest.approx(0.2)
     assert regret([(1, 10), (2, 12)]) == 0
     assert regret([(1, 10), (1, 12), (2, 9)]) == pytest.approx(1 / 3)
-
-
-def test_quantiles_are_values() -> None:
-    """The quantile is the smallest value that the share does not exceed: 9 of 1 to 10."""
-    assert quantile(list(range(1, 11)), 0.9) == 9
-    assert quantile([5.0], 0.9) == 5
 
 
 def test_a_case_compared() -> None:

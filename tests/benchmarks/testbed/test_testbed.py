@@ -165,14 +165,15 @@ def test_root_runs_only_what_it_compiled_itself(tmp_path: Path, monkeypatch: pyt
     """Helpers are compiled into a private folder, changed ones are replaced, and a folder open to others is refused."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "shared"))
-    helpers = [compiled.competitor(), compiled.keeper(), compiled.pace(), compiled.relay(), compiled.streamer()]
+    programs = map(compiled.program, ("competitor.c", "keeper.c", "relay.c", "streamer.c"))
+    helpers = [*programs, compiled.library("pace.c")]
     assert {helper.parent for helper in helpers} == {tmp_path / "testbed"}
     assert all(helper.stat().st_mode & 0o077 == 0 for helper in [*helpers, tmp_path / "testbed"])
     helpers[0].write_text("#!/bin/sh\nexit 0\n")
-    assert compiled.keeper().read_bytes().startswith(b"\x7fELF")
+    assert compiled.program("keeper.c").read_bytes().startswith(b"\x7fELF")
     (tmp_path / "testbed").chmod(0o1777)
     with pytest.raises(CacheError, match="testbed: folder must be one that only you may write, got mode 1777"):
-        compiled.keeper()
+        compiled.program("keeper.c")
 
 
 def test_a_truth_says_what_a_machine_is() -> None:
@@ -272,7 +273,7 @@ def test_only_groups_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_interruptions_are_unknown_where_threads_have_other_ids(tmp_path: Path) -> None:
     """In a container with IDs of its own, the kernel's table of times has other threads at the IDs of ranks."""
     told = tmp_path / "softirqs"
-    inside = ["unshare", "--pid", "--fork", "--kill-child", str(compiled.softirqs()), str(told)]
+    inside = ["unshare", "--pid", "--fork", "--kill-child", str(compiled.program("softirqs.c")), str(told)]
     assert subprocess.run(inside, timeout=30, check=False).returncode == 1
     assert told.read_text() == "threads must have the IDs that the kernel gave them, got others, as in a container"
 
@@ -283,7 +284,7 @@ def test_scripts_are_never_open_for_writing_here(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(cluster, "state_file", lambda _: tmp_path / "hosts.json")
     monkeypatch.setattr(cluster, "shares_memory", lambda _: False)
     monkeypatch.setattr(cluster, "entry_command", lambda _: ["echo", "in"])
-    monkeypatch.setattr(compiled, "pace", lambda: tmp_path / "pace.so")
+    monkeypatch.setattr(compiled, "library", lambda _: tmp_path / "pace.so")
     opened: list[str] = []
     watching = [True]
     sys.addaudithook(lambda event, values: opened.append(str(values[0])) if watching and event == "open" else None)

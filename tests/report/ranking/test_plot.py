@@ -13,7 +13,7 @@ from clue.predict.prediction import Prediction
 from clue.purchase import WorkloadOutcome
 from clue.report.ranking.breakdown import added_parts, draw_breakdown, mean_parts, split_panels
 from clue.report.ranking.plot import plot_ranking
-from clue.report.ranking.scaling import draw_common_speedup, draw_performance, draw_speedup, fastest
+from clue.report.ranking.scaling import draw_common_speedup, draw_performance, fastest
 from clue.report.ranking.scores import draw_ranking, ordered, score_parts
 from clue.uncertainty import Sampling, Spread
 from clue.units import Money
@@ -128,16 +128,6 @@ def test_speedups_of_a_ranking_are_over_ranks() -> None:
     told = " ".join(axes.get_title(loc="left").split())
     assert told.startswith("2 is the speed of Fine on 2 ranks, taken as 2 times as fast as one")
     assert told.endswith("dashed: ideal, n times as fast on n times as many ranks")
-
-
-def test_speedup_has_an_ideal_line_and_one_per_machine() -> None:
-    """The legend names every machine, and the ideal line goes from 1 to the most processors."""
-    drawn = draw_speedup(SCALING, "Cholesky")
-    assert {"Fast Ethernet", "SCI"} <= set(texts(drawn))
-    assert "dashed: ideal, n times as fast on n times as many processors" in drawn.axes[0].get_title(loc="left")
-    first, *_, ideal = drawn.axes[0].lines
-    np.testing.assert_array_equal(first.get_ydata(), [1.0, 1.6, 3.2])
-    np.testing.assert_array_equal(ideal.get_xydata(), [(1, 1), (4, 4)])
 
 
 @pytest.mark.parametrize(("speed", "unit"), [(5e9, "Mflop/s"), (5e10, "Gflop/s")])

@@ -9,9 +9,10 @@ import pytest
 from matplotlib.text import Text
 from rich.console import Console
 
+from clue.cli.readable import READABLE, use_readable_errors
+from clue.printable import printable
 from clue.report.shared import style
 from clue.report.shared.lettering import drawable
-from clue.report.shared.printable import READABLE, printable, use_readable_errors
 from clue.report.shared.table import add_row, bullets, facts, heading, table
 
 #: Clears the screen, rings, returns, starts a line, reverses the text direction, separates lines, is half a letter.

@@ -1,17 +1,14 @@
-"""Text that is safe to print: names come from others' traces and files, and terminals interpret control characters.
+"""Output in encodings that lack some characters: they are replaced by letters that the encoding has.
 
 Every shown text passes :func:`clue.printable.printable`: cells and lines of reports (:mod:`clue.report.shared.table`),
 labels of pictures (:mod:`clue.report.shared.lettering`), errors and warnings (:mod:`clue.cli.streams`), progress.
-Characters that an encoding lacks are replaced by letters that it has (:func:`use_readable_errors`).
 """
 
 from __future__ import annotations
 
 import codecs
 
-from clue.printable import escaped, printable
-
-__all__ = ["READABLE", "escaped", "printable", "use_readable_errors"]
+from clue.printable import escaped
 
 #: Characters in clue's own words that ASCII and Latin-1 lack, and their replacements.
 _LETTERS = str.maketrans({
