@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from clue.extrapolation import Family, Recording, infer
-from clue.extrapolation.bursts import BEFORE, Bursts, Floats, Integers, outside_remarks, predecessors, together
+from clue.extrapolation.bursts import BEFORE, Bursts, Floats, outside_remarks, predecessors, together
+from clue.structure.atoms import Integers
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 from tests.extrapolation.families import IN_LOOP
