@@ -368,7 +368,8 @@ private:
         }
         a.slot = source.meet(slots, a, i, false);
         a.cost = receive_cost(a, offset(a) + call.peer);
-        post(a, a.slot, offset(a) + call.peer);
+        note_completion(a, a.slot, offset(a) + call.peer);
+        post(a, a.slot);
         if (!call.requested) {
             a.stage = RECEIVE_ENDS;
             return;

@@ -42,8 +42,7 @@ protected:
     }
 
     // Post a receive; `posted` is now.
-    HOT void post(Actor& a, int32_t s, int32_t source) {
-        note_completion(a, s, source);
+    HOT void post(Actor& a, int32_t s) {
         Slot& slot = this->slot(s);
         slot.state |= POSTED;
         if (!(slot.state & LAUNCHED)) {
@@ -204,10 +203,10 @@ private:
         if (confirmed || departure.later || (!blocking && (modes || waits))) {
             free = begin_sending(a, s, dest, size, l * m.sizes + size, departure, confirmed, blocking);
         } else {
-            const double end = modes ? a.clock + m.call[l * m.sizes + size] : 0.0;
+            const double began = a.clock;
             if (waits) a.clock = departure.begins;
             spend(a, departure.busy);
-            end_call(a, end);
+            if (modes) end_call(a, began + m.call[l * m.sizes + size]);
         }
         if (slot.state & ARRIVED) {
             if (p.probes) details(s).envelope = slot.time < head ? slot.time : head;

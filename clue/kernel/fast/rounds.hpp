@@ -16,7 +16,7 @@ protected:
     using Base = Messages<NETWORK, PROCESSORS, RECORDER>;
     using Base::p, Base::m, Base::c, Base::out, Base::tape, Base::numbers, Base::slots, Base::slot, Base::details, Base::actor;
     using Base::backgrounds, Base::events, Base::in_calls, Base::ready, Base::turn, Base::wake, Base::block, Base::spend, Base::processors;
-    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::complete, Base::takes_turns_with, Base::launch, Base::post;
+    using Base::by_type, Base::receive_cost, Base::pay_receive, Base::note_completion, Base::complete, Base::takes_turns_with, Base::launch, Base::post;
     using Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send, Base::end_receive;
 
     Rounds(const Program& program, const Machine& machine, Outcome& outcome)
@@ -184,16 +184,18 @@ private:
         }
         a.slot = a.base + c.receive_slot[at];
         a.cost = receive_cost(a, member(a, c.receive_peer[at]));
-        post(a, a.slot, member(a, c.receive_peer[at]));
+        note_completion(a, a.slot, member(a, c.receive_peer[at]));
+        post(a, a.slot);
         a.stage = SINGLE_RECEIVE_ENDS;
         return true;
     }
 
     void post_receives(Actor& a, int64_t r) {
-        for (int64_t at = c.first_receive[r]; at < c.first_receive[r + 1]; ++at) {
-            const int32_t source = member(a, c.receive_peer[at]);
-            post(a, a.base + c.receive_slot[at], source);
-            pay_receive(a, source);
+        const int64_t first = c.first_receive[r];
+        if (m.completes && first < c.first_receive[r + 1]) note_completion(a, a.base + c.receive_slot[first], member(a, c.receive_peer[first]));
+        for (int64_t at = first; at < c.first_receive[r + 1]; ++at) {
+            post(a, a.base + c.receive_slot[at]);
+            pay_receive(a, member(a, c.receive_peer[at]));
         }
     }
 
