@@ -231,8 +231,9 @@ def _add_simulate(commands: Commands) -> None:
     command.add_argument(
         "--sampled",
         action="store_true",
-        help="replay a tenth of a long program: a sample of the iterations of long, steady loops, from which the rest "
-        "is extrapolated; gives an interval. A program for which this fails is replayed whole, and the result says why",
+        help="replay up to 15 %% of a long program: a sample of the iterations of long, steady loops, from which the "
+        "rest is extrapolated; gives an interval. A program for which this fails is replayed whole, and the result "
+        "says why",
     )
     add_repeats(command)
     command.add_argument(

@@ -21,6 +21,25 @@ from clue.uncertainty import Scatter
 Doubles = npt.NDArray[np.float64]
 #: Least half width of an interval, as a share of the correction for computation; the share is 1 if ranks drift apart.
 _REACH = 0.5
+#: Difference of a late slope from the others beyond which chance does not explain it, standard deviations.
+_CHANCE = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A measurement after a much longer warm-up than those in the strata of a stretch.
+
+    Attributes:
+        seconds: Time of an iteration.
+        computing: Mean computation of the measured iterations, seconds.
+        at: Where they are: 0 in the first stratum, 1 in the second, and so on.
+        measured: Number of measured iterations.
+    """
+
+    seconds: float
+    computing: float
+    at: float
+    measured: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +53,7 @@ class Slopes:
         iterations: Number of iterations that each stratum represents.
         measured: Number of iterations measured in each.
         coupled: Whether no rank can run ahead of another without limit.
+        late: A later measurement, if there is one.
     """
 
     seconds: Doubles
@@ -42,6 +62,7 @@ class Slopes:
     iterations: Doubles
     measured: Doubles
     coupled: bool
+    late: Late | None = None
 
     @property
     def total(self) -> float:
@@ -55,10 +76,30 @@ class Slopes:
 
     def variance(self, *, explained: bool) -> float:
         """Return the variance of the total, or of its part not explained by computation; needs three strata or more."""
-        rest = self.seconds - self.computing if explained else self.seconds
-        second = (rest[:-2] - 2 * rest[1:-1] + rest[2:]) / math.sqrt(6)
         left = 1.0 - float(self.measured.sum() / self.iterations.sum())
-        return float((second**2).mean() * (self.iterations**2).sum()) * max(left, 0.0)
+        return self._of_one(self._rest(explained)) * float((self.iterations**2).sum()) * max(left, 0.0)
+
+    def out_of_step(self, *, explained: bool) -> float:
+        """Return by how much the total would differ at the late slope, seconds; 0 if chance explains that.
+
+        Where ranks take long to fall into step, every stratum has the same slope, and a later one differs.
+        """
+        if self.late is None:
+            return 0.0
+        rest = self._rest(explained)
+        there = self.late.seconds - self.late.computing if explained else self.late.seconds
+        apart = abs(there - float(np.interp(self.late.at, np.arange(len(rest)), rest)))
+        chance = self._of_one(rest) * (1.0 + float(self.measured.mean()) / self.late.measured)
+        return apart * float(self.iterations.sum()) if apart > _CHANCE * math.sqrt(chance) else 0.0
+
+    def _rest(self, explained: bool) -> Doubles:
+        return self.seconds - self.computing if explained else self.seconds
+
+    @staticmethod
+    def _of_one(rest: Doubles) -> float:
+        """Return the variance of the slope of one stratum."""
+        second = (rest[:-2] - 2 * rest[1:-1] + rest[2:]) / math.sqrt(6)
+        return float((second**2).mean())
 
     @property
     def degrees(self) -> float:
@@ -72,10 +113,17 @@ class Slopes:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The time of all iterations, in seconds, and half the width of its 80 % interval."""
+    """The time of all iterations, seconds.
+
+    Attributes:
+        seconds: That time.
+        half: Half the width of its 80 % interval.
+        out_of_step: By how much it would differ at later slopes.
+    """
 
     seconds: float
     half: float
+    out_of_step: float
 
 
 def estimate(stretches: Sequence[Slopes]) -> Estimate:
@@ -88,4 +136,5 @@ def estimate(stretches: Sequence[Slopes]) -> Estimate:
     moved = sum(each.moved for each in stretches) if explained else 0.0
     variances = zip(rest if explained else plain, stretches, strict=True)
     half = Scatter.of_sum(Scatter(math.sqrt(variance), each.degrees) for variance, each in variances).reach
-    return Estimate(total + moved, max(half, abs(moved) * (1.0 if drifting else _REACH)))
+    later = sum(each.out_of_step(explained=explained) for each in stretches)
+    return Estimate(total + moved, max(half, abs(moved) * (1.0 if drifting else _REACH), later), later)

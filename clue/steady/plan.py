@@ -17,8 +17,8 @@ from clue.steady.iterations import Stretch, stretches
 from clue.steady.steadiness import is_coupled, keeps_together, odd_ones, period_of
 from clue.trace import Trace
 
-#: Largest share of all ops that is simulated.
-SHARE = 0.1
+#: Largest share of all ops that is simulated; and a further share, to check whether ranks fall into another step later.
+SHARE, CHECK = 0.1, 0.05
 #: Number of strata of all loops together, if the sample allows them; fewer and longer ones if no collective call
 #: keeps ranks together: the ranks then drift apart slowly, and few long blocks measure that better than many short
 #: ones.
@@ -52,6 +52,11 @@ class Stratum:
     measured: int
 
     @property
+    def part(self) -> npt.NDArray[np.int64]:
+        """The measured iterations."""
+        return np.arange(self.first + self.warm, self.first + self.warm + self.measured)
+
+    @property
     def simulated(self) -> npt.NDArray[np.int64]:
         """Iterations of both replays."""
         long = np.arange(self.first, self.first + self.warm + self.measured)
@@ -66,6 +71,7 @@ class SampledLoop:
         stretch: All its iterations.
         kept: Iterations that are simulated in any case: at both ends, and outliers with their surroundings.
         strata: Strata of the other iterations.
+        late: Iterations after a much longer warm-up; ``None`` if outliers leave no room for it.
         coupled: Whether each rank waits, directly or indirectly, for every other.
         widths: Number of iterations of the loop statement in each iteration of the stretch.
     """
@@ -73,6 +79,7 @@ class SampledLoop:
     stretch: Stretch
     kept: npt.NDArray[np.bool_]
     strata: tuple[Stratum, ...]
+    late: Stratum | None
     coupled: bool
     widths: npt.NDArray[np.int64]
 
@@ -84,7 +91,8 @@ class SampledLoop:
     @property
     def simulated(self) -> int:
         """Number of them in all replays."""
-        return int(self.widths[self.kept].sum() + sum(self.widths[each.simulated].sum() for each in self.strata))
+        strata = (*self.strata, *([self.late] if self.late else []))
+        return int(self.widths[self.kept].sum() + sum(self.widths[each.simulated].sum() for each in strata))
 
     def stands_for(self, stratum: Stratum) -> npt.NDArray[np.int64]:
         """Return the iterations that a stratum represents."""
@@ -242,16 +250,32 @@ def _spread(loop: _Usable, share: float, loops: int) -> SampledLoop | None:
     kept = loop.odd.copy()
     kept[: warm * period] = kept[-warm * period :] = True
     placed = tuple(_strata(kept, warm * period, measured * period, strata))
-    return SampledLoop(loop.stretch, kept, placed, loop.coupled, loop.widths)
+    return SampledLoop(loop.stretch, kept, placed, _late(kept, period), loop.coupled, loop.widths)
 
 
 def _strata(kept: npt.NDArray[np.bool_], warm: int, measured: int, number: int) -> Iterator[Stratum]:
     ends = np.linspace(warm, len(kept) - warm, number + 1).round().astype(int).tolist()
     for begin, end in pairwise(ends):
         # Measured iterations are in the middle, or as near to it as outliers allow.
-        middle = (begin + end - measured) // 2
-        places = np.arange(max(begin, warm), end - measured + 1)
-        passed = np.append(0, np.cumsum(kept))
-        free = places[passed[places + measured] == passed[places]]
-        nearest = int(free[np.abs(free - middle).argmin()]) if len(free) else middle
-        yield Stratum(begin, end, nearest - warm, warm, measured)
+        nearest = _nearest(kept, max(begin, warm), end, measured)
+        at = (begin + end - measured) // 2 if nearest is None else nearest
+        yield Stratum(begin, end, at - warm, warm, measured)
+
+
+def _nearest(kept: npt.NDArray[np.bool_], begin: int, end: int, length: int) -> int | None:
+    """Return where iterations that are not simulated in any case begin, as near to the middle as there are enough."""
+    places = np.arange(begin, end - length + 1)
+    passed = np.append(0, np.cumsum(kept))
+    free = places[passed[places + length] == passed[places]]
+    return int(free[np.abs(free - (begin + end - length) // 2).argmin()]) if len(free) else None
+
+
+def _late(kept: npt.NDArray[np.bool_], period: int) -> Stratum | None:
+    """Return whole periods of which the first half is a warm-up, as many as outliers allow."""
+    half = int(CHECK / 3 * len(kept) / period)
+    while half:
+        at = _nearest(kept, 0, len(kept), 2 * half * period)
+        if at is not None:
+            return Stratum(at, at + 2 * half * period, at, half * period, half * period)
+        half //= 2
+    return None

@@ -18,7 +18,7 @@ from clue.kernel.model.costs import Costs, bucket_lasts
 from clue.kernel.model.turns import shares_in_turns
 from clue.machine import Machine, Placement
 from clue.result import RankResult, Result
-from clue.steady.estimate import Doubles, Estimate, Slopes, estimate
+from clue.steady.estimate import Doubles, Estimate, Late, Slopes, estimate
 from clue.steady.excerpt import Source, bounds
 from clue.steady.iterations import Integers
 from clue.steady.plan import SampledLoop, Stratum, UnsteadyError, plan
@@ -28,6 +28,9 @@ from clue.units import count_of, format_time
 
 #: Widest acceptable interval, half its width as a share of the makespan; beyond it, slopes do not determine the rest.
 WIDEST = 0.08
+#: Largest acceptable difference between the time at the slopes of the strata and at later ones, as a share of the
+#: makespan: beyond it, ranks take longer to fall into step than a sample lasts, and nobody knows what they end at.
+OUT_OF_STEP = 0.01
 #: Shortest acceptable iteration, in turns of a rank, or in times that a token bucket lasts: they carry over from one
 #: iteration to the next, and every replay of a sample begins with new ones.
 SHORTEST = 30
@@ -184,6 +187,7 @@ class Sample:
         self.source, self.loops = source, tuple(loops)
         self.ends = source.excerpt(list(self._outside()))
         self.blocks = [[self._runs(loop, stratum) for stratum in loop.strata] for loop in loops]
+        self.late = [self._runs(loop, loop.late) if loop.late else () for loop in loops]
 
     def with_bursts(self, bursts: Integers) -> Sample:
         """Return the same iterations with other burst times: CPU nanoseconds before each op of the trace."""
@@ -216,7 +220,8 @@ class Sample:
     @property
     def ops(self) -> int:
         """Number of ops of one instance that are simulated."""
-        return self.ends.ops + sum(run.ops for of_loop in self.blocks for runs in of_loop for run in runs)
+        of_strata = sum(run.ops for of_loop in self.blocks for runs in of_loop for run in runs)
+        return self.ends.ops + of_strata + sum(run.ops for runs in self.late for run in runs)
 
     def simulate(self, machine: Machine, placement: Placement, engine: str, instances: int) -> Steady:
         """Simulate the sample on a machine.
@@ -234,9 +239,10 @@ class Sample:
         costs = Costs(machine, placement, self.source.said.regions, self.source.said.host_speeds)
         ranks = Counter(placement.nodes)
         factors = 1.0 / np.array([costs.rates(machine.nodes[node], ranks[node]) for node in placement.nodes])
+        late = [[replayed(run).makespan for run in of_loop] for of_loop in self.late]
         slopes = [
-            self._slopes(loop, [long.makespan - short.makespan for short, long in of_loop], factors)
-            for loop, of_loop in zip(self.loops, runs, strict=True)
+            self._slopes(loop, [long.makespan - short.makespan for short, long in of_loop], after, factors)
+            for loop, of_loop, after in zip(self.loops, runs, late, strict=True)
         ]
         least, shortest = SHORTEST * _carried_over(machine, placement), min(each.seconds.min() for each in slopes)
         if max(shortest, 0.0) < least:
@@ -252,6 +258,11 @@ class Sample:
                 f"{self.source.said.name}: not steady: iteration times differ so much that the makespan would be known "
                 f"only to ± {told.half / result.makespan:.0%}"
             )
+        if told.out_of_step > OUT_OF_STEP * result.makespan:
+            raise UnsteadyError(
+                f"{self.source.said.name}: not steady: ranks take long to fall into step on {machine.name}; after a "
+                f"longer warm-up, iteration times would change the makespan by {told.out_of_step / result.makespan:.1%}"
+            )
         return Steady(
             result,
             len(self.source.trace.ops) * instances,
@@ -260,21 +271,32 @@ class Sample:
             result.makespan + told.half,
         )
 
-    def _slopes(self, loop: SampledLoop, seconds: Sequence[float], factors: Doubles) -> Slopes:
+    def _slopes(self, loop: SampledLoop, seconds: Sequence[float], late: Sequence[float], factors: Doubles) -> Slopes:
         computing = self._computing(loop, factors)
-        parts = [np.arange(each.first + each.warm, each.first + each.warm + each.measured) for each in loop.strata]
+        parts = [each.part for each in loop.strata]
         wholes = [loop.stands_for(each) for each in loop.strata]
         if loop.coupled:
             # Coupled ranks wait for the slowest in each iteration; others only for the slowest over all iterations.
             computing = computing.max(axis=0, keepdims=True)
         slowest = computing[computing[:, ~loop.kept].sum(axis=1).argmax()]
+
+        def of_part(part: Integers) -> float:
+            return float(computing[:, part].mean(axis=1).max())
+
+        after = None
+        if loop.late:
+            short, long = late
+            part = loop.late.part
+            at = float(np.interp(part.mean(), [each.mean() for each in parts], np.arange(len(parts))))
+            after = Late((long - short) / len(part), of_part(part), at, len(part))
         return Slopes(
             np.array(seconds) / list(map(len, parts)),
-            np.array([computing[:, part].mean(axis=1).max() for part in parts]),
+            np.array(list(map(of_part, parts))),
             np.array([slowest[whole].mean() for whole in wholes]),
             np.array(list(map(len, wholes)), np.float64),
             np.array(list(map(len, parts)), np.float64),
             loop.coupled,
+            after,
         )
 
     def _computing(self, loop: SampledLoop, factors: Doubles) -> Doubles:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clue.steady.estimate import Slopes, estimate
+from clue.steady.estimate import Late, Slopes, estimate
 from clue.uncertainty import TAIL, student
 
 
@@ -63,6 +65,28 @@ def test_the_interval_is_that_of_second_differences() -> None:
     none = [0.0] * 4
     told = estimate([slopes([1.0, 1.0, 1.0, 4.0], none, none)])
     assert told.half == pytest.approx(student(TAIL, 18 / 13) * (9 / 6 / 2 * 4 * 100**2 * 0.9) ** 0.5)
+
+
+@pytest.mark.parametrize(("late", "apart"), [(2.5, 0.0), (2.7, 680.0)])
+def test_a_later_slope_counts_if_it_differs_by_more_than_chance(late: float, apart: float) -> None:
+    """Between strata with slopes of 1 s, a late slope of 2.5 s can be chance; 400 iterations at 2.7 s take 680 s more.
+
+    Second differences of slopes 1, 1, 1, 4 give a variance of 9 / 6 / 2 for one stratum, and half of that for the late
+    slope, which is measured over twice as many iterations: 1.5 standard deviations are 1.59 s.
+    """
+    seconds = [1.0, 1.0, 1.0, 4.0]
+    one = replace(slopes(seconds, [0.0] * 4, [0.0] * 4), late=Late(late, 0.0, 1.5, 20))
+    told = estimate([one])
+    assert told.seconds == pytest.approx(700.0)
+    assert told.out_of_step == pytest.approx(apart)
+
+
+def test_what_falls_evenly_is_in_step() -> None:
+    """Between strata with slopes 3 and 2 s, a late one is 2.5 s; at 2.4 s, 400 iterations would take 40 s less."""
+    even = slopes([4.0, 3.0, 2.0, 1.0], [0.0] * 4, [0.0] * 4)
+    for late, apart in ((2.5, 0.0), (2.4, 40.0)):
+        told = estimate([replace(even, late=Late(late, 0.0, 1.5, 20))])
+        assert (told.seconds, told.half) == (pytest.approx(1000.0), pytest.approx(apart))
 
 
 def test_stretches_are_added() -> None:

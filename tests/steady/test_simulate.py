@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from clue.kernel import simulate
 from clue.machine import Curve, Flows, Link, Machine, Network, NodeType, Placement, Ports
-from clue.machine.contention.topology import Switch
+from clue.machine.contention.topology import FatTree, Switch
 from clue.steady import Steady, simulate_sampled
 from clue.steady.iterations import stretches
-from clue.steady.plan import SHARE, UnsteadyError, plan
+from clue.steady.plan import CHECK, SHARE, UnsteadyError, plan
 from clue.steady.steadiness import is_coupled, period_of
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
@@ -57,7 +57,7 @@ def test_a_ping_pong_of_equal_iterations_is_exact() -> None:
     assert steady.why == ""
     assert steady.result.makespan == pytest.approx(N * iteration + 0.25) == pytest.approx(whole)
     assert steady.high - steady.low == pytest.approx(0.0, abs=1e-6)
-    assert steady.result.ops <= SHARE * steady.of
+    assert steady.result.ops <= (SHARE + CHECK) * steady.of
     assert [(each.name, each.iterations) for each in steady.loops] == [("loop.py:10", N)]
 
 
@@ -142,7 +142,7 @@ def test_outliers_count_by_their_ops() -> None:
     steady, whole = both(uneven(2, 500), nodes=1)
     assert steady.why == ""
     assert steady.result.makespan == pytest.approx(whole)
-    assert steady.result.ops <= SHARE * steady.of
+    assert steady.result.ops <= (SHARE + CHECK) * steady.of
     with pytest.raises(
         UnsteadyError,
         match=r"loop loop.py:10 has 2,000 iterations, a sample of a tenth needs 9,451, because ops outside of loops "
@@ -187,11 +187,12 @@ def paired(roots: int) -> Body:
 def test_iterations_are_those_of_the_loop_not_of_its_parts() -> None:
     """1,000 iterations that can be cut in pairs are 500 parts of 6 ops, of which 4 + 5 (2 + 2 + 5) are simulated.
 
-    A tenth of 3,002 ops less 2 outside leaves room for 49 parts: 5 strata with 2 warm-up parts and 5 measured ones.
+    A tenth of 3,002 ops less 2 outside leaves room for 49 parts: 5 strata with 2 warm-up parts and 5 measured ones. A
+    twentieth of 500 parts has room for 8 late ones after 8 of warm-up, which are simulated twice.
     """
     steady, whole = both(looped(2, 1000, paired(1)), nodes=2)
     assert steady.result.makespan == pytest.approx(whole)
-    assert [(each.iterations, each.simulated) for each in steady.loops] == [(1000, 98)]
+    assert [(each.iterations, each.simulated) for each in steady.loops] == [(1000, 2 * (4 + 45 + 8 + 8 + 8))]
     said = r"loop loop.py:10 has 300 parts \(600 iterations\) and a period of 4, a sample of a tenth needs 560"
     with pytest.raises(UnsteadyError, match=said):
         plan(looped(4, 600, paired(4)))
@@ -399,7 +400,7 @@ def test_loops_are_found_without_call_sites(body: Body) -> None:
     steady, whole = both(without_sites(trace))
     assert steady.why == ""
     assert steady.result.makespan == pytest.approx(whole) == pytest.approx(both(trace)[0].result.makespan)
-    assert steady.result.ops <= SHARE * steady.of
+    assert steady.result.ops <= (SHARE + CHECK) * steady.of
     assert steady.loops[0].name.startswith("[")
 
 
@@ -452,6 +453,25 @@ def test_iterations_that_share_a_token_bucket_are_replayed_as_a_whole(on_switch:
     assert steady.result.makespan == simulate(trace, on).makespan
     if not on_switch:
         assert steady.result.makespan == pytest.approx(0.0005 + 0.3 + 0.25)
+
+
+def test_ranks_that_take_long_to_fall_into_step_are_replayed_as_a_whole() -> None:
+    """Messages that share links bring ranks out of step: the first iterations take 1.5 ms, later ones 1.6 ms.
+
+    Strata all begin in step, so their slopes are equal and too small: the makespan would be 4 % too short.
+    """
+
+    def shift(own: RankBuilder, rank: int, _: int) -> None:
+        own.compute(1e-3 + rank % 3 * 2e-4)
+        own.sendrecv((rank + 3) % 8, 300_000, (rank - 3) % 8)
+
+    link = Link(Curve.line(1e-6, 0.0), Curve.line(2e-6, 1e-9), 5e-7)
+    flows = Flows(FatTree((4, 2), (1, 1), (1, 1), (1e9, 1e9)))
+    on = Machine("tree", (NodeType("host"),) * 8, Network(link, link, contention=flows))
+    trace = looped(8, 300, shift)
+    steady = simulate_sampled(trace, on)
+    assert "ranks take long to fall into step on tree; after a longer warm-up" in steady.why
+    assert steady.result.makespan == simulate(trace, on).makespan == steady.low == steady.high
 
 
 def test_short_iterations_in_turns_are_replayed_as_a_whole() -> None:
