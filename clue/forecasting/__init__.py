@@ -38,5 +38,5 @@ def forecast(
         ForecastError: If the host cannot run it, has too little memory, or never answered.
     """
     given: Mapping[str, int] = sizes
-    with open_store(Path(store) if store is not None else default_store()) as opened:
+    with open_store(default_store() if store is None else store) as opened:
         return Forecaster(opened, token).time(routine, given, host)

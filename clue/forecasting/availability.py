@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -111,10 +111,10 @@ def runnable(
 ) -> float:
     """Return the weighted number of other threads that compete for the cores of this process now.
 
-    A thread of nice n has weight 1.25^-n. Threads that may only run on other cores do not count. Threads that may run
-    both on these cores and on others count to the extent that makes the load of all cores equal, and at most fully.
-    Threads that the kernel counts but that are invisible here, as in other containers, have weight 1 and may run
-    anywhere.
+    A thread of nice n has weight 1.25^-n, and takes at most one core. Threads that may only run on other cores do not
+    count. Threads that may run both on these cores and on others count to the extent that makes the load of all cores
+    equal, and at most fully. Threads that the kernel counts but that are invisible here, as in other containers, have
+    weight 1 and may run anywhere.
 
     Args:
         proc: The kernel's own figures.
@@ -133,20 +133,31 @@ def runnable(
         counted = int((proc / "loadavg").read_text().split()[3].partition("/")[0]) - 1  # this thread, which is running
     except (OSError, IndexError, ValueError):
         counted = 0
-    confined, elsewhere, anywhere = 0.0, 0.0, float(max(0, counted - len(seen)))
+    confined, elsewhere, anywhere = list[float](), list[float](), [1.0] * (counted - len(seen))
     for thread, its in seen:
         weight = _STEP ** (nice - its)
         # A thread that has ended meanwhile has no cores.
         with suppress(OSError):
             allowed = set(affinity(thread))
             if allowed <= here:
-                confined += weight
+                confined.append(weight)
             elif allowed & here:
-                anywhere += weight
+                anywhere.append(weight)
             else:
-                elsewhere += weight
-    balanced = (confined + elsewhere + anywhere) * len(here) / cores
-    return max(confined, min(confined + anywhere, balanced))
+                elsewhere.append(weight)
+    balanced = _weight(confined + elsewhere + anywhere, cores) * len(here) / cores
+    return max(_weight(confined, len(here)), min(_weight(confined + anywhere, len(here)), balanced))
+
+
+def _weight(weights: Sequence[float], cores: int) -> float:
+    """Return the weight of threads together; one that would take more than a core has the weight that takes one.
+
+    The share s of the new process solves s + sum(min(1, s w)) = cores. The left side is the smallest of the lines
+    h + s (1 + weight of all but the h heaviest), so s is the largest of their solutions.
+    """
+    heaviest = sorted(weights, reverse=True)
+    share = max((cores - taken) / (1 + sum(heaviest[taken:])) for taken in range(cores))
+    return sum(min(weight, max(1.0, 1 / share)) for weight in heaviest)
 
 
 def _running(process: Path) -> Iterator[tuple[int, int]]:

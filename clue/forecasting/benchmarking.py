@@ -57,7 +57,7 @@ def benchmark(
         of = ranges_of(running.routine, ranges)
         known = _known(store, running.routine)
         report(f"measuring the memory of {name}")
-        memory = measure_memory(running.routine.parameters, running.memory, [low for low, _ in of])
+        memory = measure_memory(running.routine.parameters, running.memory, of)
 
         def kept(survey: Survey) -> Measured:
             # Another process that measures the same routine meanwhile keeps its points, too.

@@ -211,9 +211,10 @@ class Forecaster:
         Raises:
             UsageError: If it is not a valid name.
         """
-        if host is None or host in _HERE or host == self.host:
+        if host is None or host == self.host:
             return self.host
-        return str(Address.parse(host))
+        name = str(Address.parse(host))
+        return self.host if name in _HERE or name == self.host else name
 
     def peer(self, host: str) -> Peer:
         """Return the peer for queries to a host."""

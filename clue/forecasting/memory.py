@@ -49,7 +49,7 @@ class Memory:
 def measure_memory(
     parameters: Sequence[str],
     measure: Callable[[tuple[int, ...]], int],
-    least: Sequence[int] | None = None,
+    ranges: Sequence[tuple[int, int]] | None = None,
 ) -> Memory:
     """Return the second-degree polynomial of memory.
 
@@ -58,16 +58,21 @@ def measure_memory(
     Args:
         parameters: The names of the sizes.
         measure: Returns the bytes at sizes.
-        least: Smallest value of each size, from which it is measured upwards; ``None``: all are small enough.
+        ranges: Range of each size, from whose low end it is measured upwards, and not beyond the high end unless the
+            range has fewer than five sizes; ``None``: all sizes are allowed.
     """
     products = [each for degree in range(_DEGREE + 1) for each in combinations_with_replacement(parameters, degree)]
     points = [_point(parameters, i) for i in range(len(products) + _FURTHER)]
-    for name, low in zip(parameters, least or (0,) * len(parameters), strict=True):
+    for name, (low, high) in zip(parameters, ranges or (), strict=ranges is not None):
+        reach = max(point[name] for point in points) - _SIZES[0]
+        first, width = max(low, _SIZES[0]), reach
+        if first + width > high >= low + 2 * _DEGREE:
+            first, width = low, high - low
         for point in points:
-            point[name] += max(0, low - _SIZES[0])
+            point[name] = first + round((point[name] - _SIZES[0]) * width / reach)
     rows = [[_product(names, point) for names in products] for point in points]
     measured = [measure(tuple(point.values())) for point in points]
-    exact = _solved([list(map(Fraction, row)) for row in rows[: len(products)]], measured[: len(products)])
+    exact = _solved([list(map(Fraction, row)) for row in rows], measured)
     if exact is not None:
         found = Memory(dict(zip(products, exact, strict=True)))
         if all(found.of(point) == size for point, size in zip(points, measured, strict=True)):
@@ -81,9 +86,10 @@ def measure_memory(
 
 
 def _point(parameters: Sequence[str], i: int) -> dict[str, int]:
-    """Return the i-th sizes to measure: each parameter takes the primes in an order of its own."""
+    """Return the i-th sizes to measure: each parameter takes the primes in an order of its own, another each turn."""
+    turn = i // len(_SIZES)
     return {
-        name: _SIZES[(i * (2 * k + 1) + 5 * k) % len(_SIZES)] + 200 * (i // len(_SIZES))
+        name: _SIZES[(i * (2 * k + 1) + 5 * k + turn * k * k) % len(_SIZES)] + 200 * turn
         for k, name in enumerate(parameters)
     }
 
@@ -96,9 +102,10 @@ def _product(names: Sequence[str], point: Mapping[str, int]) -> int:
 
 
 def _solved(rows: list[list[Fraction]], right: Sequence[int]) -> list[Fraction] | None:
-    """Solve linear equations in rational numbers; ``None`` if the solution is not unique."""
+    """Return the rational numbers that solve the first independent equations; ``None`` if there are too few."""
     table = [[*row, Fraction(value)] for row, value in zip(rows, right, strict=True)]
-    for i in range(len(table)):
+    unknowns = len(rows[0])
+    for i in range(unknowns):
         pivot = next((row for row in table[i:] if row[i]), None)
         if pivot is None:
             return None
@@ -107,4 +114,4 @@ def _solved(rows: list[list[Fraction]], right: Sequence[int]) -> list[Fraction] 
         for k, row in enumerate(table):
             if k != i and row[i]:  # all entries of the pivot before the i-th are 0
                 table[k][i:] = [a - row[i] * b for a, b in zip(row[i:], table[i][i:], strict=True)]
-    return [row[-1] for row in table]
+    return [row[-1] for row in table[:unknowns]]

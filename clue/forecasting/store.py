@@ -199,7 +199,7 @@ def default_store() -> Path:
 
 
 @contextmanager
-def open_store(path: Path, *, make: bool = False) -> Iterator[Store]:
+def open_store(path: str | Path, *, make: bool = False) -> Iterator[Store]:
     """Open a store for the duration of a block.
 
     Args:
@@ -209,6 +209,7 @@ def open_store(path: Path, *, make: bool = False) -> Iterator[Store]:
     Raises:
         StoreError: If it is not a store, of another version, or damaged; it is left as it is.
     """
+    path = Path(path)
     there = is_file(path)
     if not there and kind_of(path):
         raise StoreError(f"{path}: store must be a file, got a {kind_of(path)}")

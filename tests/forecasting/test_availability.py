@@ -50,6 +50,35 @@ def test_processes_count_by_their_weight(tmp_path: Path) -> None:
     assert looked(proc, nice=10, own=4) == pytest.approx(1.25**10 + 1)
 
 
+@pytest.mark.parametrize(
+    ("nice", "others", "cores", "expected"),
+    [
+        (19, [0], 2, 1.0),  # the other one has a core of its own
+        (10, [0, 0, 0], 4, 1.0),
+        (19, [0, 0], 2, 2 / (1 + 2 * 1.25**19)),  # neither takes more than a core
+        (10, [0, 10, 10], 2, 1 / 3),  # one takes a core, three share the other
+        (10, [0, 0, 0, 10], 4, 1 / 2),
+        (10, [9, 10], 2, 2 / (1 + 1 + 1.25)),
+    ],
+)
+def test_threads_take_one_core_at_most(
+    tmp_path: Path, nice: int, others: list[int], cores: int, expected: float
+) -> None:
+    """A thread of more weight than the new process leaves it all that it cannot use itself."""
+    proc = _proc(tmp_path, [(number, "R", its) for number, its in enumerate(others, 1)])
+    found = runnable(proc, own=99, nice=nice, affinity=lambda _: range(cores), cores=cores)
+    assert share(found, cores) == pytest.approx(expected)
+
+
+def test_confined_threads_take_one_core_at_most(tmp_path: Path) -> None:
+    """Of four cores, a process may use two: heavy threads confined to both leave it little, to one of them a core."""
+    proc = _proc(tmp_path, [(1, "R", 0), (2, "R", 0)])
+    for other, expected in (({0, 1}, 2 / (1 + 2 * 1.25**19)), ({2, 3}, 1.0)):
+        cores = {0: {0, 1}, 1: {0, 1}, 2: other}
+        found = runnable(proc, own=99, nice=19, affinity=cores.__getitem__, cores=4)
+        assert share(found, 2) == pytest.approx(expected)
+
+
 def test_threads_count_each(tmp_path: Path) -> None:
     """Three running threads of a process count as three."""
     assert looked(_proc(tmp_path, [(1, "R", 0)], threads=3)) == 3
@@ -140,11 +169,11 @@ def competing(own: set[int], threads: list[tuple[float, set[int]]]) -> float:
 
 
 @settings(deadline=None, max_examples=examples(100))
-@given(SOME, THREADS, st.integers(-5, 19), st.integers(0, 3))
+@given(SOME, THREADS, st.just(-5), st.integers(0, 3))
 def test_threads_compete_by_the_page(
     own: set[int], threads: list[tuple[int, set[int]]], nice: int, hidden: int
 ) -> None:
-    """Threads of any weights and cores, including hidden ones, compete as the documentation says."""
+    """Threads of any cores, including hidden ones, no heavier than the process, compete as the documentation says."""
     with tempfile.TemporaryDirectory() as folder:
         proc = _proc(Path(folder), [(i, "R", its) for i, (its, _) in enumerate(threads, 1)])
         (proc / "loadavg").write_text(f"0.1 0.2 0.3 {1 + len(threads) + hidden}/150 99\n")

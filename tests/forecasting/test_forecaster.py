@@ -108,7 +108,9 @@ def test_a_host_of_a_sequence_computes_one_thing_at_a_time_under_all_its_names(t
 
     with forecasting(tmp_path) as forecaster:
         one = forecaster.time("dgemm", CUBE).seconds
-        for first, second in (("localhost", "127.0.0.1"), ("here", "localhost")):
+        for first, second in (
+            ("localhost", "127.0.0.1"), ("here", "localhost"), ("localhost", "localhost:8457"), ("here:8457", "here")
+        ):  # fmt: skip
             found, _ = forecaster.sequence(plan(first, second))
             assert (found.seconds, found.hosts) == (pytest.approx(2 * one), {"X": first, "Y": first})
         found, _ = forecaster.sequence(plan(None, None, among=("127.0.0.1", "here", "localhost")))

@@ -74,8 +74,38 @@ def test_memory_is_measured_at_sizes_that_the_ranges_allow() -> None:
         assert point[0] >= 1000 and point[1] >= 5
         return 8 * point[0] * point[1] + 16
 
-    found = measure_memory(("m", "n"), size, (1000, 5))
+    found = measure_memory(("m", "n"), size, ((1000, 9000), (5, 500)))
     assert (found.off, found.of({"m": 3, "n": 4})) == (0, 112)
+
+
+@pytest.mark.parametrize("width", [4, 11, 181])
+def test_memory_is_not_measured_beyond_ranges_of_five_sizes_or_more(width: int) -> None:
+    """A routine may refuse larger sizes, or need memory that grows with 2^n; memory within the range is exact."""
+
+    def size(point: tuple[int, ...]) -> int:
+        assert 1 <= point[0] <= 1 + width and 64 <= point[1] <= 1024
+        return 8 * point[0] ** 2 + 24 * point[0] * point[1] + 16
+
+    found = measure_memory(("level", "n"), size, ((1, 1 + width), (64, 1024)))
+    assert (found.off, found.of({"level": 2, "n": 1000})) == (0, 48048)
+
+
+def test_memory_of_few_sizes_is_measured_above_them() -> None:
+    """A range of one size does not tell how memory depends on it."""
+    found = measure_memory(("n",), lambda point: 8 * point[0] ** 2, ((512, 512),))
+    assert (found.off, found.of({"n": 10})) == (0, 800)
+
+
+@pytest.mark.parametrize("count", range(4, 9))
+def test_memory_of_many_sizes_is_exact(count: int) -> None:
+    """The memory of a routine of up to eight sizes: that of a product of any two, of squares, and a constant."""
+    names = tuple("abcdefgh"[:count])
+
+    def size(point: tuple[int, ...]) -> int:
+        return 8 * point[0] * point[-1] + sum(8 * each**2 for each in point) + 100
+
+    assert measure_memory(names, size).off == 0
+    assert measure_memory(names, size).of(dict.fromkeys(names, 1000)) == (1 + count) * 8_000_000 + 100
 
 
 def test_memory_that_is_no_polynomial_says_how_far_it_is_off() -> None:

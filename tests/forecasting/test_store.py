@@ -189,3 +189,11 @@ def test_a_store_needs_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_home() -> Path:
     """Take the place of ``Path.home`` for a user without one."""
     raise RuntimeError("Could not determine home directory.")
+
+
+def test_a_store_is_named_by_a_string_or_a_path(tmp_path: Path) -> None:
+    """A path may be a string, as for ``clue.forecast``."""
+    with open_store(str(tmp_path / "s.sqlite"), make=True) as store:
+        store.keep(dgemm())
+    with open_store(tmp_path / "s.sqlite") as store:
+        assert len(store.routines()) == 1
