@@ -26,6 +26,8 @@ from clue.units import count_of
 _TWO_PAIRS, _LARGE = 4, 1 << 16
 #: Similarity from which a name counts as a misspelling of another.
 _ALIKE = 0.75
+#: Share of a rank's time below which waiting is a rounding error of the sums that it is left over from.
+_ROUNDING = 1e-12
 _ONE_SIDED = "; a live run gives such calls the time of messages (clue run)"
 
 
@@ -133,8 +135,9 @@ def result_of(
     """Return the result of a simulation."""
     if not np.isfinite(replay.finish).all():
         raise ReplayError(f"{program.name}: times must be finite, got others: figures of the machine are too large")
-    # The rest of the finish time is waiting; rounding may put it just below zero.
-    wait = np.maximum(0.0, replay.finish - replay.compute - replay.communicate)
+    # The rest of the finish time is waiting.
+    wait = replay.finish - replay.compute - replay.communicate
+    wait[wait < _ROUNDING * replay.finish] = 0.0
     columns = (replay.finish, replay.compute, replay.communicate, wait)
     figures = zip(placed.nodes, *(column.tolist() for column in columns), strict=True)
     seen = replay.seen

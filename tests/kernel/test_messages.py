@@ -110,6 +110,17 @@ def test_wait_ends_when_the_request_is_complete() -> None:
     assert finishes(trace, machine())[1] == pytest.approx(0.011 + 0.102, rel=1e-12)
 
 
+def test_what_rounding_leaves_over_is_no_wait() -> None:
+    """Ten bursts and sends of a rank that never waits; added up one by one they exceed their sums by 2e-18 s."""
+    trace = TraceBuilder(2)
+    for i in range(10):
+        trace[0].compute(1.2345e-3 + i * 1e-8)
+        trace[0].send(1, 0)
+        trace[1].recv(0)
+    link = Link(send_delay=Curve.line(1e-3), transmission_delay=Curve.line(4e-3), receive_delay=0.5e-3, eager_limit=1e6)
+    assert simulate(trace.build(), machine(link=link)).ranks[0].wait == 0.0
+
+
 def test_nonblocking_rendezvous_is_complete_when_the_data_have_left() -> None:
     """An Isend of 20 KB costs s at once; its wait ends s after the answer to the receive posted at 1 s."""
     trace = TraceBuilder(2)

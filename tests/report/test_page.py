@@ -432,9 +432,10 @@ def test_without_comparable_prices_there_is_no_chart_of_them(case: str) -> None:
 
 
 def test_a_run_is_a_page_with_a_timeline() -> None:
-    """Of 7 s over both ranks, 3 are computing, 1 is sending, 3 are waiting; the makespan is 4 s."""
+    """The makespan is 4 s: of 2 × 4 s, 3 are computing, 1 is sending, 3 are waiting, 1 is after the end of a rank."""
     page = run_page.content_of(result(), machine(), "pair", "clue simulate run.yaml", "clue 0.1")
-    assert page.decision == "It takes 4 s: of its ranks' time 43% computing, 14% communicating and 43% waiting."
+    shares = "38% computing, 12% communicating, 38% waiting and 12% already ended"
+    assert page.decision == f"It takes 4 s: of its ranks' time {shares}."
     timeline = page.section("timeline")
     assert isinstance(timeline, TimelineData)
     data = json.loads(timeline.data)

@@ -26,12 +26,17 @@ def content_of(result: Result, machine: Machine, title: str, command: str, by: s
 
 
 def _sentence(result: Result) -> str:
-    whole = sum(each.finish for each in result.ranks) or 1.0
-    shares = [
-        f"{format_share(sum(getattr(each, what) for each in result.ranks) / whole)} {doing}"
-        for what, doing in (("compute", "computing"), ("communicate", "communicating"), ("wait", "waiting"))
-    ]
-    return f"It takes {format_time(result.makespan)}: of its ranks' time {', '.join(shares[:2])} and {shares[2]}."
+    whole = len(result.ranks) * result.makespan or 1.0
+    parts = {
+        "computing": sum(each.compute for each in result.ranks),
+        "communicating": sum(each.communicate for each in result.ranks),
+        "waiting": sum(each.wait for each in result.ranks),
+    }
+    ended = sum(result.makespan - each.finish for each in result.ranks)
+    if ended >= 0.005 * whole:
+        parts["already ended"] = ended
+    *most, last = (f"{format_share(spent / whole)} {what}" for what, spent in parts.items())
+    return f"It takes {format_time(result.makespan)}: of its ranks' time {', '.join(most)} and {last}."
 
 
 def _sections(result: Result, machine: Machine, again: parts.Again) -> Iterator[Section]:
