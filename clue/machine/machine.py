@@ -120,7 +120,7 @@ class NodeType:
     domains: int = 1
     copy_bandwidth: float | None = None
     sockets: Sockets | None = None
-    speed_of: str = ""
+    speed_of: str = field(default="", repr=False)  # the repr decides which of the model's errors are drawn
 
     @property
     def timed(self) -> NodeType:
