@@ -202,28 +202,30 @@ def spent(name: str, time: Time, features: Features, times: tuple[float, float] 
         yield Spent(name, time, times[0] * seconds, times[1] * high)
 
 
-def crossings(one: Time, other: Time, low: float, high: float) -> list[float]:
-    """Return the sizes at which one of two times overtakes the other, ascending.
+def crossings(one: Time, other: Time, low: float, high: float, *, along: str = SIZE, steps: int = 4096) -> list[float]:
+    """Return the crossovers of two times that depend on one feature, ascending.
 
-    Crossovers closer to each other than one of 4096 geometric steps are not resolved.
+    Crossovers closer to each other than a step are not resolved.
 
     Args:
         one: A time.
         other: Another.
         low: Start of the range, above 0.
         high: End of the range, above its start.
+        along: The feature.
+        steps: Number of geometric steps in which a change of sign is sought.
 
     Raises:
         ModelError: If the range is invalid.
     """
     if not 0 < low < high < np.inf:
-        raise ModelError(f"{SIZE}: range must begin above 0 and end above that, got {low:g} to {high:g}")
+        raise ModelError(f"{along}: range must begin above 0 and end above that, got {low:g} to {high:g}")
 
     def difference(values: Floats) -> Floats:
-        features = {SIZE: values}
+        features = {along: values}
         return one.predict(features)[0] - other.predict(features)[0]
 
-    at = np.geomspace(low, high, 4097)
+    at = np.geomspace(low, high, steps + 1)
     sign = np.sign(difference(at))
     places = np.flatnonzero(sign[:-1] * sign[1:] < 0)
     begin, end, falling = at[places], at[places + 1], sign[places]

@@ -83,8 +83,9 @@ def test_a_composed_time_is_a_performance_model_for_balance() -> None:
 
 
 def test_lines_cross_where_they_are_equal() -> None:
-    """10 + n and 2 n cross at 10; 1 + n and n do not cross."""
+    """10 + n and 2 n cross at 10, as do 10 + P and 2 P; 1 + n and n do not cross."""
     assert crossings(line(10, 1), line(0, 2), 1, 100) == pytest.approx([10])
+    assert crossings(line(10, 1, "P"), line(0, 2, "P"), 1, 100, along="P") == pytest.approx([10])
     assert crossings(line(1, 1), line(0, 1), 1, 100) == []
 
 
