@@ -112,8 +112,7 @@ class UnevenShare:
     def __call__(self, v: Surroundings) -> Floats:
         """Return its values; these must be all bursts of their runs."""
         size = self.local(v)
-        _, of = np.unique(np.stack([v["n"], v["P"]]), axis=1, return_inverse=True)
-        of = of.ravel()
+        _, of = np.unique(v["n"] * (v["P"].max(initial=0) + 1) + v["P"], return_inverse=True)
         mean = (np.bincount(of, size) / np.bincount(of))[of]
         more = np.divide(size, mean, out=np.ones_like(size), where=mean > 0) - 1.0
         return self.share(v) * (1.0 + self.local.slope * more)

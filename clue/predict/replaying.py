@@ -75,7 +75,7 @@ class Recorded:
     @property
     def work(self) -> int:
         """Work of a replay, by which the engine is chosen."""
-        return self.sample.ops if isinstance(self.sample, Sample) else self.program.work
+        return (self.sample if isinstance(self.sample, Sample) else self.program).work
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,7 +250,7 @@ def _spread(loop: _Usable, share: float, loops: int) -> SampledLoop | None:
     kept = loop.odd.copy()
     kept[: warm * period] = kept[-warm * period :] = True
     placed = tuple(_strata(kept, warm * period, measured * period, strata))
-    return SampledLoop(loop.stretch, kept, placed, _late(kept, period), loop.coupled, loop.widths)
+    return SampledLoop(loop.stretch, kept, placed, _late(kept, warm, period), loop.coupled, loop.widths)
 
 
 def _strata(kept: npt.NDArray[np.bool_], warm: int, measured: int, number: int) -> Iterator[Stratum]:
@@ -270,10 +270,10 @@ def _nearest(kept: npt.NDArray[np.bool_], begin: int, end: int, length: int) -> 
     return int(free[np.abs(free - (begin + end - length) // 2).argmin()]) if len(free) else None
 
 
-def _late(kept: npt.NDArray[np.bool_], period: int) -> Stratum | None:
-    """Return whole periods of which the first half is a warm-up, as many as outliers allow."""
+def _late(kept: npt.NDArray[np.bool_], warm: int, period: int) -> Stratum | None:
+    """Return whole periods of which the first half is a warm-up, longer than others, as many as outliers allow."""
     half = int(CHECK / 3 * len(kept) / period)
-    while half:
+    while half > warm:
         at = _nearest(kept, 0, len(kept), 2 * half * period)
         if at is not None:
             return Stratum(at, at + 2 * half * period, at, half * period, half * period)

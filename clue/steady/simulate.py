@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 import numpy.typing as npt
@@ -220,8 +220,17 @@ class Sample:
     @property
     def ops(self) -> int:
         """Number of ops of one instance that are simulated."""
-        of_strata = sum(run.ops for of_loop in self.blocks for runs in of_loop for run in runs)
-        return self.ends.ops + of_strata + sum(run.ops for runs in self.late for run in runs)
+        return sum(each.ops for each in self._programs())
+
+    @property
+    def work(self) -> int:
+        """Work of simulating one instance, by which the engine is chosen."""
+        return sum(each.work for each in self._programs())
+
+    def _programs(self) -> Iterator[Program]:
+        yield self.ends
+        for runs in chain(*self.blocks, self.late):
+            yield from runs
 
     def simulate(self, machine: Machine, placement: Placement, engine: str, instances: int) -> Steady:
         """Simulate the sample on a machine.
@@ -229,7 +238,7 @@ class Sample:
         Raises:
             UnsteadyError: If the measurements differ too much to determine the rest.
         """
-        engine = engine_for(self.ops * instances, engine)
+        engine = engine_for(self.work * instances, engine)
 
         def replayed(program: Program) -> Result:
             return simulate(program, machine, placement, engine, instances=instances)

@@ -125,6 +125,8 @@ class Tables:
 
     def divided(self) -> Tables | None:
         """Return the tables with loops divided that appear as one; ``None`` if there are none."""
+        if not any(self.nest.merged()):  # to read all recordings again takes as long as to find rules
+            return None
         tables = self._of(self.nest, self.examples, divide=True)
         return tables if tables.apart else None
 

@@ -14,7 +14,7 @@ from clue.machine import Curve, Flows, Link, Machine, Network, NodeType, Placeme
 from clue.machine.contention.topology import FatTree, Switch
 from clue.steady import Steady, simulate_sampled
 from clue.steady.iterations import stretches
-from clue.steady.plan import CHECK, SHARE, UnsteadyError, plan
+from clue.steady.plan import CHECK, SHARE, Stratum, UnsteadyError, _late, plan
 from clue.steady.steadiness import is_coupled, period_of
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
@@ -472,6 +472,14 @@ def test_ranks_that_take_long_to_fall_into_step_are_replayed_as_a_whole() -> Non
     steady = simulate_sampled(trace, on)
     assert "ranks take long to fall into step on tree; after a longer warm-up" in steady.why
     assert steady.result.makespan == simulate(trace, on).makespan == steady.low == steady.high
+
+
+@pytest.mark.parametrize(("warm", "late"), [(4, Stratum(326, 336, 326, 5, 5)), (5, None)])
+def test_a_later_measurement_needs_a_longer_warm_up_than_the_strata(warm: int, late: Stratum | None) -> None:
+    """Of 660 iterations a sixtieth is 11; twelve between two outliers have room for 5 of warm-up and 5 measured."""
+    kept = np.zeros(660, np.bool_)
+    kept[::13] = True  # 325 and 338 are around the middle
+    assert _late(kept, warm, 1) == late
 
 
 def test_short_iterations_in_turns_are_replayed_as_a_whole() -> None:
