@@ -126,8 +126,13 @@ class Estimate:
     out_of_step: float
 
 
-def estimate(stretches: Sequence[Slopes]) -> Estimate:
-    """Estimate the time of all iterations of some stretches."""
+def estimate(stretches: Sequence[Slopes], hidden: float = 0.0) -> Estimate:
+    """Estimate the time of all iterations of some stretches.
+
+    Args:
+        stretches: Their slopes.
+        hidden: Computation outside of them, seconds, beside which the slowest rank may go on if ranks drift apart.
+    """
     total = sum(each.total for each in stretches)
     # Ranks drift apart for longer than a measured block; the computation of the slowest rank is known.
     drifting = not all(each.coupled for each in stretches)
@@ -137,4 +142,5 @@ def estimate(stretches: Sequence[Slopes]) -> Estimate:
     variances = zip(rest if explained else plain, stretches, strict=True)
     half = Scatter.of_sum(Scatter(math.sqrt(variance), each.degrees) for variance, each in variances).reach
     later = sum(each.out_of_step(explained=explained) for each in stretches)
-    return Estimate(total + moved, max(half, abs(moved) * (1.0 if drifting else _REACH), later), later)
+    half = max(half, abs(moved) * (1.0 if drifting else _REACH), later, hidden if drifting else 0.0)
+    return Estimate(total + moved, half, later)

@@ -249,10 +249,12 @@ class Sample:
         ranks = Counter(placement.nodes)
         factors = 1.0 / np.array([costs.rates(machine.nodes[node], ranks[node]) for node in placement.nodes])
         late = [[replayed(run).makespan for run in of_loop] for of_loop in self.late]
+        computing = [self._computing(loop, factors) for loop in self.loops]
         slopes = [
-            self._slopes(loop, [long.makespan - short.makespan for short, long in of_loop], after, factors)
-            for loop, of_loop, after in zip(self.loops, runs, late, strict=True)
+            self._slopes(loop, [long.makespan - short.makespan for short, long in of_loop], after, of_ranks)
+            for loop, of_loop, after, of_ranks in zip(self.loops, runs, late, computing, strict=True)
         ]
+        hidden = 0.0 if all(loop.coupled for loop in self.loops) else self._hidden(computing, factors)
         least, shortest = SHORTEST * _carried_over(machine, placement), min(each.seconds.min() for each in slopes)
         if max(shortest, 0.0) < least:
             raise UnsteadyError(
@@ -260,12 +262,15 @@ class Sample:
                 f"{machine.name}, as its turns or token buckets carry over from one to the next, got "
                 f"{format_time(shortest)}"
             )
-        told = estimate(slopes)
+        told = estimate(slopes, hidden)
         result = self._whole(ends, runs, told, factors)
         if told.half > WIDEST * result.makespan:
+            why = "iteration times differ so much"
+            if hidden == told.half:
+                why = "ranks drift apart, and may go on while others compute outside of the loops, so"
             raise UnsteadyError(
-                f"{self.source.said.name}: not steady: iteration times differ so much that the makespan would be known "
-                f"only to ± {told.half / result.makespan:.0%}"
+                f"{self.source.said.name}: not steady: {why} that the makespan would be known only to "
+                f"± {told.half / result.makespan:.0%}"
             )
         if told.out_of_step > OUT_OF_STEP * result.makespan:
             raise UnsteadyError(
@@ -280,8 +285,7 @@ class Sample:
             result.makespan + told.half,
         )
 
-    def _slopes(self, loop: SampledLoop, seconds: Sequence[float], late: Sequence[float], factors: Doubles) -> Slopes:
-        computing = self._computing(loop, factors)
+    def _slopes(self, loop: SampledLoop, seconds: Sequence[float], late: Sequence[float], computing: Doubles) -> Slopes:
         parts = [each.part for each in loop.strata]
         wholes = [loop.stands_for(each) for each in loop.strata]
         if loop.coupled:
@@ -319,6 +323,23 @@ class Sample:
                 scaled[rows] = trace.bursts[rows] * 1e-9 * factors[copy + rank][trace.ops.region[rows]]
             found.extend(per_iteration(scaled, loop.stretch))
         return np.array(found)
+
+    def _hidden(self, computing: Sequence[Doubles], factors: Doubles) -> float:
+        """Return how much longer ranks compute outside of what is sampled than the slowest rank of the loops, seconds.
+
+        Where ranks drift apart, the slowest may go on meanwhile.
+        """
+        in_loops = sum(each[:, ~loop.kept].sum(axis=1) for loop, each in zip(self.loops, computing, strict=True))
+        trace, spans = self.source.trace, list(self._outside())
+        found: list[list[float]] = []
+        for number, of_region in enumerate(factors):
+            rank = number % trace.ranks
+            begin, end = (int(each[rank]) for each in bounds(trace))
+            spent = trace.bursts[begin:end] * 1e-9 * of_region[trace.ops.region[begin:end]]
+            passed = np.append(0.0, np.cumsum(spent))
+            found.append([passed[last[rank] - begin] - passed[first[rank] - begin] for first, last in spans])
+        outside = np.array(found)
+        return float((outside.max(axis=0) - outside[np.argmax(in_loops)]).sum())
 
     def _missed(self, loop: SampledLoop, factors: Doubles) -> Doubles:
         """Return how much more the iterations of a loop compute than the slopes say, seconds, shape (ranks, regions).

@@ -340,6 +340,36 @@ def test_a_scan_waits_for_lower_ranks_only(op: Op) -> None:
         assert is_coupled(trace, stretch) == both_ways
 
 
+@pytest.mark.parametrize(
+    ("late", "alone", "why"),
+    [(1, 100.0, "ranks drift apart, and may go on while others compute"), (1, 10.0, ""), (0, 100.0, "")],
+)
+def test_a_late_rank_of_a_pipeline_may_catch_up(late: int, alone: float, why: str) -> None:
+    """Rank 0 sends every second to rank 1, which takes half a second with what it gets.
+
+    If rank 1 begins 100 s later, it catches up, and the program takes 400 s as before; a replay of a few iterations
+    shows only that it is late. After 10 s, the interval holds that. If rank 0 begins later, rank 1 waits for it.
+    """
+
+    def steps(own: RankBuilder, rank: int, _: int) -> None:
+        if rank == 0:
+            own.compute(1.0)
+            own.send(1, 8)
+        else:
+            own.recv(0)
+            own.compute(0.5)
+
+    def before(own: RankBuilder, rank: int, _: int) -> None:
+        own.compute(alone if rank == late else 0.0)
+
+    trace, on = looped(2, N, steps, before=before), machine(2)
+    steady, whole = simulate_sampled(trace, on), simulate(trace, on).makespan
+    assert whole == pytest.approx(N + alone * (late == 0), rel=0.02)
+    assert (why in steady.why) if why else not steady.why
+    assert steady.low <= whole * (1 + 1e-9)
+    assert whole <= steady.high * (1 + 1e-9)
+
+
 def pipelined(own: RankBuilder, rank: int, i: int) -> None:
     """Wait for the receive that was posted in the iteration before, then post the next one."""
     if i:
