@@ -18,7 +18,7 @@ from clue.extrapolation.bursts import Bursts, UnevenShare, add_predecessors, fir
 from clue.extrapolation.inference import Structure
 from clue.kernel import LoopBursts, LoopedProgram, Pool, compile_program
 from clue.structure import Blocks, Generator, LocalSize, Stretch, Varying
-from clue.structure.atoms import Integers
+from clue.structure.atoms import Integers, rows_of
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -155,7 +155,7 @@ class _Draws:
             v, rows = first_rows(of_part, of_rows, columns["flags"])
             bursts = self.all[part]
             for role, where in bursts.by_role(v, columns["peer"][rows]):
-                pool, some = bursts.roles[role][1], {name: column[where] for name, column in v.items()}
+                pool, some = bursts.roles[role][1], rows_of(v, where)
                 self.mean[rows[where]] = pool.means(some)[0]
                 self.inside[rows[where]] = pool.inside(some)
                 yield (part, role), some["rank"], rows[where]

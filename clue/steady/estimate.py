@@ -131,7 +131,7 @@ def estimate(stretches: Sequence[Slopes], hidden: float = 0.0) -> Estimate:
 
     Args:
         stretches: Their slopes.
-        hidden: Computation outside of them, seconds, beside which the slowest rank may go on if ranks drift apart.
+        hidden: Computation outside of them, seconds, beside which the slowest rank may go on; 0 if ranks are coupled.
     """
     total = sum(each.total for each in stretches)
     # Ranks drift apart for longer than a measured block; the computation of the slowest rank is known.
@@ -142,5 +142,5 @@ def estimate(stretches: Sequence[Slopes], hidden: float = 0.0) -> Estimate:
     variances = zip(rest if explained else plain, stretches, strict=True)
     half = Scatter.of_sum(Scatter(math.sqrt(variance), each.degrees) for variance, each in variances).reach
     later = sum(each.out_of_step(explained=explained) for each in stretches)
-    half = max(half, abs(moved) * (1.0 if drifting else _REACH), later, hidden if drifting else 0.0)
+    half = max(half, abs(moved) * (1.0 if drifting else _REACH), later, hidden)
     return Estimate(total + moved, half, later)

@@ -320,9 +320,14 @@ class Sample:
         for copy in range(0, len(factors), trace.ranks):
             for rank, ends in enumerate(loop.stretch.bounds):
                 rows = slice(ends[0], ends[-1])
-                scaled[rows] = trace.bursts[rows] * 1e-9 * factors[copy + rank][trace.ops.region[rows]]
+                scaled[rows] = self._spent(rows, factors[copy + rank])
             found.extend(per_iteration(scaled, loop.stretch))
         return np.array(found)
+
+    def _spent(self, rows: slice, of_region: Doubles) -> Doubles:
+        """Return the computation before each of these ops, seconds; ``of_region`` are seconds per CPU second."""
+        trace = self.source.trace
+        return np.asarray(trace.bursts[rows] * 1e-9 * of_region[trace.ops.region[rows]])
 
     def _hidden(self, computing: Sequence[Doubles], factors: Doubles) -> float:
         """Return how much longer ranks compute outside of what is sampled than the slowest rank of the loops, seconds.
@@ -330,13 +335,12 @@ class Sample:
         Where ranks drift apart, the slowest may go on meanwhile.
         """
         in_loops = sum(each[:, ~loop.kept].sum(axis=1) for loop, each in zip(self.loops, computing, strict=True))
-        trace, spans = self.source.trace, list(self._outside())
+        spans, (begins, ends) = list(self._outside()), bounds(self.source.trace)
         found: list[list[float]] = []
         for number, of_region in enumerate(factors):
-            rank = number % trace.ranks
-            begin, end = (int(each[rank]) for each in bounds(trace))
-            spent = trace.bursts[begin:end] * 1e-9 * of_region[trace.ops.region[begin:end]]
-            passed = np.append(0.0, np.cumsum(spent))
+            rank = number % self.ranks
+            begin = begins[rank]
+            passed = np.append(0.0, np.cumsum(self._spent(slice(begin, ends[rank]), of_region)))
             found.append([passed[last[rank] - begin] - passed[first[rank] - begin] for first, last in spans])
         outside = np.array(found)
         return float((outside.max(axis=0) - outside[np.argmax(in_loops)]).sum())

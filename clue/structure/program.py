@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.progress import Progress, silent
-from clue.structure.atoms import OWNER, Integers, log2_up, variable
+from clue.structure.atoms import OWNER, Integers, log2_up, rows_of, variable
 from clue.structure.forms import TO_NOBODY, Predicate, Rule, Sum, UndeterminedError
 from clue.structure.groups import GROUPS, WORLD, Class, fits, grid_of, rivals
 from clue.structure.nest import Nest, Step
@@ -432,8 +432,8 @@ class Learner:
             {sizes[key] - often for key, often in made.items()}
         ) == 1:  # fmt: skip
             return None  # the same partners are always skipped: iterations can stay as they are
-        known = [key in sizes for key in _keys(v, depth)]
-        seen = {name: column[known] for name, column in v.items()}
+        known = np.array([key in sizes for key in _keys(v, depth)], bool)
+        seen = rows_of(v, known)
         try:
             rule = self._rule("count", seen, np.array([sizes[key] for key in _keys(seen, depth)], np.int64))
             counts = rule({name: column for name, column in v.items() if name != "example"})
@@ -627,7 +627,7 @@ class Learner:
         messages: list[Rule | Draws] = []
         for number, where in enumerate(by_message(v, messages_of(v["mj"]))):
             mine = where & is_sent(part.op, columns["peer"])
-            some = {name: column[mine] for name, column in v.items()}
+            some = rows_of(v, mine)
             try:
                 messages.append(self._rule("nbytes", some, nbytes[mine]))
             except _NoRuleError:

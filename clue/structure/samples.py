@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Atom, Integers
+from clue.structure.atoms import Atom, Integers, rows_of
 from clue.structure.rules import Search
 
 Floats = npt.NDArray[np.float64]
@@ -53,7 +53,7 @@ def local_size(
         blocks: Block sizes by which the program distributes.
     """
     rows = np.unique(np.linspace(0, len(seconds) - 1, min(len(seconds), _LOOKED_AT)).astype(np.int64))
-    v = {name: column[rows] for name, column in v.items()}
+    v = rows_of(v, rows)
     example, seconds = example[rows], seconds[rows]
     _, of = np.unique(example, return_inverse=True)
     counts = np.bincount(of)

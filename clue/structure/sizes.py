@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.models import Distribution, Ensemble, fit
-from clue.structure.atoms import Integers, Surroundings
+from clue.structure.atoms import Integers, Surroundings, rows_of
 from clue.structure.forms import Rule
 from clue.trace.columns import within
 from clue.trace.ops import Flag, Op
@@ -129,7 +129,7 @@ class DrawnSizes:
         sizes = np.zeros(len(sent), np.int64)
         for number, where in enumerate(by_message(v, len(self.messages))):
             mine, each = where & sent, self.messages[number]
-            some = {name: column[mine] for name, column in v.items()}
+            some = rows_of(v, mine)
             sizes[mine] = each(some) if isinstance(each, Rule) else self._drawn(each, some, comm[mine])
         return sizes
 
