@@ -1,11 +1,12 @@
 """All sets of unseen cases beside each other, each as it was looked at.
 
-``python -m benchmarks.accuracy.unseen.sets [-o benchmarks/accuracy/unseen_sets.md]``
+``python -m benchmarks.accuracy.unseen.sets [-o benchmarks/accuracy/unseen_sets/README.md]``
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,23 +15,14 @@ from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth, close
 from benchmarks.accuracy.unseen.tables import read_csv, share_text
 from benchmarks.page import markdown_table, notes_beside, write_page
 
-_FOLDER = Path(__file__).parents[1]
-PAGE = _FOLDER / "unseen_sets.md"
+_ACCURACY = Path(__file__).parents[1]
+#: The page, beside the tables and pages of all sets but the last one.
+PAGE = _ACCURACY / "unseen_sets" / "README.md"
+_EARLIER = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
+)  # fmt: skip
 #: The table of each set that was looked at, in order; the benchmark writes that of the frozen one as ``unseen.csv``.
-TABLES = {
-    "first": "seen.csv",
-    "second": "half_look.csv",
-    "third": "third_set.csv",
-    "fourth": "fourth_set.csv",
-    "fifth": "fifth_set.csv",
-    "sixth": "sixth_set.csv",
-    "seventh": "seventh_set.csv",
-    "eighth": "eighth_set.csv",
-    "ninth": "ninth_set.csv",
-    "tenth": "tenth_set.csv",
-    "eleventh": "eleventh_set.csv",
-    "twelfth": "unseen.csv",
-}
+TABLES = {name: PAGE.with_name(f"{name}_set.csv") for name in _EARLIER} | {"twelfth": _ACCURACY / "unseen.csv"}
 #: Columns of the model, each with the column of sums of latency and size / bandwidth from the same computation.
 _SUMS = {"user": "user_baseline", "calibrated": "calibrated_baseline", "hindsight": "baseline"}
 
@@ -47,7 +39,7 @@ def main() -> int:
 def page() -> str:
     """Return the page."""
     # Late cases that were measured again on dilated clusters have a second row, but earlier sets have none of these.
-    sets = {name: [case for case in read_csv(_FOLDER / table) if case.dilation == 1] for name, table in TABLES.items()}
+    sets = {name: [case for case in read_csv(table) if case.dilation == 1] for name, table in TABLES.items()}
     return "\n".join([*_opening(), *_all(sets), *_replayed(sets), *_live(sets), *notes_beside(PAGE)]).rstrip() + "\n"
 
 
@@ -85,9 +77,14 @@ def _user(name: str, cases: Sequence[UnseenCase]) -> list[str]:
     runs = repeatability(close_pairs(cases))
     shares = (clue.ordered, sums.ordered, runs, clue.distinct, sums.distinct, clue.regret, sums.regret)
     return [
-        f"[{name}]({Path(TABLES[name]).with_suffix('.md')})", str(len(cases)), f"{clue.mean:.1%}", f"{clue.most:.1%}",
-        f"{sums.mean:.1%}", f"{covered:.0%}", *map(share_text, shares),
+        f"[{name}]({_page_of(name)})", str(len(cases)), f"{clue.mean:.1%}", f"{clue.most:.1%}", f"{sums.mean:.1%}",
+        f"{covered:.0%}", *map(share_text, shares),
     ]  # fmt: skip
+
+
+def _page_of(name: str) -> str:
+    """Return the path of a set's page, relative to this one."""
+    return os.path.relpath(TABLES[name].with_suffix(".md"), PAGE.parent)
 
 
 def _replayed(sets: Mapping[str, Sequence[UnseenCase]]) -> Iterator[str]:
