@@ -38,6 +38,9 @@ _HEADER = 14
 #: TCP's congestion control on all hosts: Linux's default. Cloud images set others, such as BBR, with which large
 #: exchanges between several hosts take up to 1.6 times as long.
 _CONGESTION_CONTROL = "cubic"
+#: Where the kernel has a namespace's setting, and the list of what namespaces may set. Only the first namespace has the
+#: list, so a container with a network of its own has none.
+_CONTROL_OF_TCP, _ALLOWED = (Path(f"/proc/sys/net/ipv4/tcp_{of}congestion_control") for of in ("", "allowed_"))
 #: Largest number of ranks on a host that can share memory: HOST_RANKS of pace.c.
 _MOST_RANKS = 64
 #: Settings by which numpy, OpenBLAS and glibc select their code for a vector width in bytes.
@@ -74,13 +77,14 @@ def missing() -> str | None:
         control_groups.check()
     except UsageError as error:
         return str(error)
-    tried = subprocess.run(["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1mbit",
-                            "burst", "2000", "limit", "9000"], capture_output=True, text=True, check=False)  # fmt: skip
-    return (
-        f"testbed: namespaces with shaped links must be allowed, got {tried.stderr.strip()}"
-        if tried.returncode
-        else None
-    )
+    trials = {"shaped links": "tc qdisc add dev lo root tbf rate 1mbit burst 2000 limit 9000"}
+    if not _ALLOWED.exists():
+        trials[f"TCP's {_CONGESTION_CONTROL}"] = _setting_of_tcp()
+    for what, trial in trials.items():
+        tried = subprocess.run(["unshare", "--net", "sh", "-c", trial], capture_output=True, text=True, check=False)
+        if tried.returncode:
+            return f"testbed: namespaces with {what} must be allowed, got {tried.stderr.strip()}"
+    return None
 
 
 def state_file(name: str) -> Path:
@@ -117,6 +121,7 @@ def build(name: str, hosts: Sequence[Host]) -> None:
     _check_memory(name, hosts)
     remove(name)
     _make_states()
+    _allow_congestion_control()
     control_groups.make(name, [SWITCH, *(host.name for host in hosts)])
     _build_switch(name, _frame(hosts))
     racks = {host.rack: None for host in hosts if host.rack is not None}
@@ -173,8 +178,26 @@ def _frame(hosts: Sequence[Host]) -> int:
 def _add_namespace(name: str) -> None:
     """Add a network namespace, whose settings of TCP do not depend on those of this computer."""
     _call("ip", "netns", "add", name)
-    setting = "/proc/sys/net/ipv4/tcp_congestion_control"
-    _call("ip", "netns", "exec", name, "sh", "-c", f"echo {_CONGESTION_CONTROL} > {setting}")
+    _call("ip", "netns", "exec", name, "sh", "-c", _setting_of_tcp())
+
+
+def _setting_of_tcp() -> str:
+    return f"echo {_CONGESTION_CONTROL} > {_CONTROL_OF_TCP}"
+
+
+def _allow_congestion_control() -> None:
+    """Let namespaces set the congestion control: of a computer that started with another one, only the first may.
+
+    The permission stays when the testbed is removed; it changes nothing for whoever does not ask for this algorithm.
+    """
+    allowed = _ALLOWED.read_text().split() if _ALLOWED.exists() else [_CONGESTION_CONTROL]
+    if _CONGESTION_CONTROL in allowed:
+        return
+    try:
+        _ALLOWED.write_text(" ".join([*allowed, _CONGESTION_CONTROL]))
+    except OSError as error:
+        rule = f"TCP's {_CONGESTION_CONTROL} must be available, as by modprobe tcp_{_CONGESTION_CONTROL}"
+        raise UsageError(f"testbed: {rule}, got {', '.join(allowed)}: {error.strerror}") from None
 
 
 def _build_switch(name: str, frame: int) -> None:
