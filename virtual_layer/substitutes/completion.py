@@ -63,15 +63,19 @@ def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False
             finally:
                 if result is not None:
                     done = completed(result, len(lives))
-                elif mode == _ALL:  # the call failed: all are complete, and have their statuses in their own places
-                    done = range(len(lives))
+                elif mode == _ALL:  # the call failed: the library keeps the requests behind the one that failed
+                    done = [index for index in range(len(lives)) if not _is_kept(layer, _status(statuses, index))]
+                elif peeks:  # the call failed, and has looked at the requests that are complete
+                    done = [index for index, complete in enumerate(ready) if complete]
                 else:  # the call failed, and has ended the requests that it looked at
                     ended = [not each or _rests(layer, live, each) for live, each in zip(lives, requests, strict=True)]
                     done = [index for index, was_held in enumerate(held) if was_held and ended[index]]
                 for place, index in enumerate(done):
                     live = lives[index]
                     if live is not None and ready[index]:
-                        registry.correct(live, statuses if mode == _ANY else _status(statuses, place))
+                        # Where all are asked for, each status has the place of its request.
+                        own = index if mode == _ALL else place
+                        registry.correct(live, statuses if mode == _ANY else _status(statuses, own))
                         if not peeks:
                             registry.finish(live)
 
@@ -116,6 +120,10 @@ def _rests(layer: Layer, live: LiveRequest | None, request: Any) -> bool:
         return bool(layer.original("Request", "Get_status")(request, status)) and status.tag == int(layer.mpi.ANY_TAG)
     except layer.mpi.Exception:  # complete, with an error that the program has not seen yet
         return False
+
+
+def _is_kept(layer: Layer, status: Any) -> bool:
+    return status is not None and bool(layer.mpi.Get_error_class(status.error) == layer.mpi.ERR_PENDING)
 
 
 def _status(statuses: Any, place: int) -> Any:
