@@ -259,6 +259,9 @@ _NAMED_ONLY: Tables = {
         "Attach_buffer Detach_buffer Flush_buffer": k.local,
         "Iflush_buffer": k.local_request,
         "Finalize": w.finalize,
+        # mpi4py's own duplicates, over which its Python parts (pkl5) send.
+        "_commctx_intra": k.inner,
+        "_commctx_inter": k.inner,
         "Open_port Close_port Publish_name Unpublish_name Lookup_name": k.other,
     },
 }

@@ -141,17 +141,39 @@ class Communicators(dict[int, RecordedComm]):
         return self._add(comm, name, derive_key(shared, self._serial(shared)), group, remote)
 
     def forget(self, handle: int) -> None:
-        """Drop a freed communicator, whose handle may be used again; WORLD and SELF cannot be freed."""
-        if handle not in self._lasting:
-            self.pop(handle, None)
+        """Drop a freed communicator, whose handle may be used again; WORLD and SELF cannot be freed.
 
-    def private(self, owner: RecordedComm, purpose: str) -> RecordedComm:
-        """Return a private duplicate, which the program does not see: mpi4py reduces objects on one, for instance."""
+        mpi4py frees its own duplicates of it, too.
+        """
+        if handle in self._lasting:
+            return
+        freed = self.pop(handle, None)
+        if freed is not None and freed.privates:
+            private = list(freed.privates.values())
+            for each in [each for each, known in self.items() if known in private]:
+                del self[each]
+
+    def private(self, owner: RecordedComm, purpose: str, *, inter: bool = True) -> RecordedComm:
+        """Return a private duplicate, which the program does not see: mpi4py reduces objects on one, for instance.
+
+        Without ``inter`` it has the local members only.
+        """
         known = owner.privates.get(purpose)
         if known is None:
-            key = derive_key(owner.key, purpose)
-            known = owner.privates[purpose] = self._list(purpose, key, owner.rank, owner.group, owner.remote)
+            remote = owner.remote if inter else None
+            parts = (owner.key, purpose) if inter else (owner.key, purpose, owner.group[:1])
+            key = derive_key(*parts) if owner.known else None
+            known = owner.privates[purpose] = self._list(purpose, key, owner.rank, owner.group, remote)
         return known
+
+    def inner(self, owner: RecordedComm, comm: Any, local: Any = None) -> None:
+        """Register the duplicate over which mpi4py's Python parts send; of an intercommunicator, also the local one.
+
+        mpi4py makes them once for each communicator, and frees them with it.
+        """
+        self[comm.handle] = self.private(owner, "inner")
+        if local is not None:
+            self[local.handle] = self.private(owner, "inner local", inter=False)
 
     def _members(self, comm: Any, parent: RecordedComm) -> tuple[Sequence[Identity], Sequence[Identity] | None]:
         group = self._identify(comm.Get_group(), [parent])

@@ -15,13 +15,19 @@ from threading import get_ident
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
-from virtual_layer.catalogue import CALLS, MpiCall
+from virtual_layer.catalogue import CALLS, REQUESTS, MpiCall
+from virtual_layer.meaning.completion import FAILED
 from virtual_layer.recorder import Recorder
 
 Function = Callable[..., Any]
 
-#: Calls that receive, and whose descriptions need to know at most that they are complete.
-_RECEIVING = frozenset({"Recv", "Sendrecv", "Sendrecv_replace", "Wait", "wait", "Waitall", "waitall"})
+#: Calls that may have received or completed something although they failed, and are described without a result.
+_RECEIVING = frozenset({
+    "Recv", "Sendrecv", "Sendrecv_replace", "recv", "sendrecv",
+    *(call.name for call in REQUESTS if call.name.lower().startswith(("wait", "test"))),
+})  # fmt: skip
+#: In place of MPI's class of an error, if it is one of Python's.
+_NO_ERROR = -1
 
 
 def method_table(of: type) -> dict[str, Any]:
@@ -38,6 +44,7 @@ def replace(of: type, name: str, attribute: object) -> None:
 
 def interpose(mpi: Any, recorder: Recorder) -> None:
     """Record every call of the catalogue that this version of mpi4py has."""
+    _hear_of_errors(mpi, recorder)
     for index, call in enumerate(CALLS):
         if call.type == "":
             original = getattr(mpi, call.name, None)
@@ -60,6 +67,7 @@ def recording(recorder: Recorder, index: int, call: MpiCall, original: Function)
     Calls made within a call, by a callback for instance, belong to the outer call and are not recorded themselves.
     """
     inside, last, lock = recorder.inside, recorder.last, recorder.lock
+    handled, failed = recorder.handled, partial(_describe_failed, call)
     opened = recorder.pickles.opened
     prepare, describe = call.prepare, call.describe
     probe = recorder.probe
@@ -86,14 +94,13 @@ def recording(recorder: Recorder, index: int, call: MpiCall, original: Function)
                 recorder.open_call(index, thread, cpu, begin, end)
                 if recorder.on:
                     try:
-                        describe(recorder, result, args, kwargs, memo)
+                        (failed if thread in handled else describe)(recorder, result, args, kwargs, memo)
                     except Exception as error:
                         recorder.misread(error)
             return result
         except BaseException as error:
-            received = call.name in _RECEIVING and _truncated(recorder.mpi, error)
-            described = partial(describe, recorder, True, args, kwargs, memo) if received else recorder.other
-            _failed(recorder, index, thread, cpu, begin, described)
+            handled[thread] = error.Get_error_class() if isinstance(error, recorder.mpi.Exception) else _NO_ERROR
+            _failed(recorder, index, thread, cpu, begin, partial(failed, recorder, None, args, kwargs, memo))
             raise
         finally:
             inside.discard(thread)
@@ -118,6 +125,44 @@ def _failed(  # noqa: PLR0917 - what a call consists of
                 recorder.misread(error)
 
 
-def _truncated(mpi: Any, error: BaseException) -> bool:
-    """Tell whether a call failed because a message was too long: the library has received it all the same."""
-    return isinstance(error, mpi.Exception) and error.Get_error_class() in {mpi.ERR_TRUNCATE, mpi.ERR_IN_STATUS}
+def _describe_failed(
+    call: MpiCall, recorder: Recorder, _result: Any, args: tuple[Any, ...], kwargs: dict[str, Any], memo: Any
+) -> None:
+    """Describe a call that raised an error, or whose error a handler of the program has handled: not modelled.
+
+    A message that was too long has been received all the same.
+    """
+    too_long = recorder.handled[get_ident()] in {recorder.mpi.ERR_TRUNCATE, recorder.mpi.ERR_IN_STATUS}
+    try:
+        if too_long and call.name in _RECEIVING:
+            call.describe(recorder, FAILED, args, kwargs, memo)
+        else:
+            recorder.other()
+    finally:
+        del recorder.handled[get_ident()]
+
+
+def _hear_of_errors(mpi: Any, recorder: Recorder) -> None:
+    """Let the recorder hear of errors that a handler of the program handles: the call then returns as if all were well.
+
+    Handlers that were made in C are not heard.
+    """
+    for name in ("Comm", "Win", "File", "Session"):
+        of = getattr(mpi, name, None)
+        attribute = None if of is None else of.__dict__.get("Create_errhandler")
+        if of is not None and attribute is not None:
+            replace(of, "Create_errhandler", classmethod(_heard(mpi, recorder, attribute.__func__)))
+
+
+def _heard(mpi: Any, recorder: Recorder, original: Function) -> Function:
+    @wraps(original)
+    def create(cls: type, errhandler_fn: Function) -> Any:
+        def handle(owner: Any, code: int) -> None:
+            thread = get_ident()
+            if thread in recorder.inside:
+                recorder.handled.setdefault(thread, mpi.Get_error_class(code))
+            errhandler_fn(owner, code)
+
+        return original(cls, handle)
+
+    return create

@@ -54,6 +54,8 @@ class Recorder:
             computation.
         faults: Number of calls that could not be read and were recorded as not modelled.
         unnamed: Number of regions that were entered and have no name in the trace, because it has too many others.
+        inside: Threads that are in a recorded call.
+        handled: Classes of errors of their present calls, raised or handled by the program's own handlers, by thread.
         clocks: CPU time of each thread that called MPI when its last call ended, ns.
     """
 
@@ -75,6 +77,7 @@ class Recorder:
         "faults",
         "floor",
         "flops",
+        "handled",
         "inside",
         "last",
         "lock",
@@ -113,6 +116,7 @@ class Recorder:
         self.flops: dict[int, float] = {}
         self.lock = RLock()
         self.inside: set[int] = set()
+        self.handled: dict[int, int] = {}
         self.new_status = mpi.Status
         self.rows = RowFile(stem.with_suffix(ROWS))
         self._extras = ExtraFile(stem.with_suffix(EXTRAS))

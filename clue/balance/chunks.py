@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from clue.errors import UsageError
+from clue.balance.checking import positive, whole
 
 
 def self_scheduled(total: int, unit: int = 1) -> Iterator[int]:
     """Yield chunks of one size and a last one with the remainder: self-scheduling (SS)."""
-    _check(total, unit=unit)
+    total, unit = whole("total", total, 0), whole("unit", unit, 1)
     for begin in range(0, total, unit):
         yield min(unit, total - begin)
 
@@ -30,7 +30,7 @@ def guided(total: int, workers: int, least: int = 1) -> Iterator[int]:
         workers: Number of workers among which they are divided.
         least: Minimum size of all chunks but the last.
     """
-    _check(total, workers=workers, least=least)
+    total, workers, least = whole("total", total, 0), whole("workers", workers, 1), whole("least", least, 1)
     while total > 0:
         chunk = min(total, max(least, -(-total // workers)))
         yield chunk
@@ -50,8 +50,8 @@ def trapezoidal(total: int, workers: int, first: int | None = None, last: int = 
         first: Size of the first chunk; ``None``: half of an even share, ⌈τ / (2 workers)⌉, as its authors advise.
         last: Size of the last.
     """
-    _check(total, workers=workers, first=1 if first is None else first, last=last)
-    begin = max(last, -(-total // (2 * workers)) if first is None else first)
+    total, workers, last = whole("total", total, 0), whole("workers", workers, 1), whole("last", last, 1)
+    begin = max(last, -(-total // (2 * workers)) if first is None else whole("first", first, 1))
     steps = math.ceil(Fraction(2 * total, begin + last))
     shrink = Fraction(begin - last, max(1, steps - 1))
     size = Fraction(begin)
@@ -67,7 +67,7 @@ def factoring(total: int, workers: int) -> Iterator[int]:
 
     S. Flynn Hummel, E. Schonberg, L. E. Flynn, Factoring, Communications of the ACM 35 (1992).
     """
-    _check(total, workers=workers)
+    total, workers = whole("total", total, 0), whole("workers", workers, 1)
     while total > 0:
         size = -(-total // (2 * workers))
         for _ in range(workers):
@@ -88,21 +88,11 @@ def portion(left: int, unit: float, performance: float) -> int:
 
     Raises:
         UsageError: If units remain and the unit or φ is not positive and finite, so that they would never be handed
-            out; or if less than nothing remains.
+            out; or if ``left`` is not a whole number of at least 0.
     """
+    left = whole("left", left, 0)
     if not left:  # of nothing, a program may ask for any share
         return 0
-    for name, value in (("unit", unit), ("relative performance", performance)):
-        if not 0 < value < math.inf:
-            raise UsageError(f"balance: {name} must be a number > 0, got {value}")
-    if left < 0:
-        raise UsageError(f"balance: left must be at least 0, got {left}")
+    positive("unit", unit)
+    positive("relative performance", performance)
     return min(left, math.ceil(unit * performance))
-
-
-def _check(total: int, **counts: int) -> None:
-    if total < 0:
-        raise UsageError(f"balance: total must be at least 0, got {total}")
-    for name, count in counts.items():
-        if count < 1:
-            raise UsageError(f"balance: {name} must be at least 1, got {count}")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from clue.balance.checking import whole
 from clue.balance.vector import check_vector
 from clue.errors import UsageError
 
@@ -29,7 +30,7 @@ def loads(total: int, vector: Sequence[float]) -> tuple[int, ...]:
     Each load is rounded up, so that their sum may exceed the total by less than one unit for each processor. The loads
     of :func:`shares` add up exactly.
     """
-    unit = unit_load(total, vector)
+    unit = unit_load(whole("total", total, 0), vector)
     return tuple(math.ceil(unit * phi) for phi in vector)
 
 
@@ -39,10 +40,11 @@ def shares(total: int, vector: Sequence[float]) -> tuple[int, ...]:
     Each differs from ul φ_i by less than one unit, and none is larger than that of a faster processor: all are rounded
     down, and the remainder goes, one unit each, to those with the largest fractional parts (the first of equals).
     """
-    unit_load(total, vector)
+    total = whole("total", total, 0)
+    check_vector(vector)
     exact = [Fraction(phi) for phi in vector]
-    whole = sum(exact)
-    quotas = [total * phi / whole for phi in exact]
+    together = sum(exact)
+    quotas = [total * phi / together for phi in exact]
     rounded = [math.floor(quota) for quota in quotas]
     by_loss = sorted(range(len(quotas)), key=lambda i: rounded[i] - quotas[i])
     for i in by_loss[: total - sum(rounded)]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from clue.balance.checking import not_negative, positive, whole
 from clue.kernel.model.costs import Costs
 from clue.kernel.model.program import HostSpeed
 from clue.machine import Machine, Placement
@@ -30,8 +31,12 @@ def factors_on(
             if it is one number.
 
     Raises:
-        UsageError: If there is no such node.
+        UsageError: If there is no such node, the time is negative or not finite, or a speed is not positive and finite.
     """
+    nodes = [whole("node", node) for node in nodes]
+    not_negative("times", [time])
+    for name, rate in host_speeds.items():
+        positive(f"host speed of region {name!r}", rate)
     host = {name: HostSpeed(rate) for name, rate in host_speeds.items()}
     placement = Placement.listed(machine, tuple(nodes), len(nodes))
     costs = Costs(machine, placement, (region,), host)

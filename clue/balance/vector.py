@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from clue.balance.checking import not_negative
 from clue.errors import UsageError
 
 #: A performance model δ(n, p): seconds that a problem of size n takes on p processors of a kind; a
@@ -59,12 +60,15 @@ def remeasured(vector: Sequence[float], done: Sequence[float], seconds: Sequence
         seconds: Time that each took for it.
 
     Raises:
-        UsageError: If the three are not of one length, or the vector has an entry that is not positive and finite.
+        UsageError: If the three are not of one length, the vector has an entry that is not positive and finite, or
+            another number is negative or not finite.
     """
     if not len(vector) == len(done) == len(seconds):
         got = f"{len(vector)}, {len(done)} and {len(seconds)}"
         raise UsageError(f"balance: vector, done and seconds must have an entry for each processor, got {got}")
     check_vector(vector)
+    not_negative("done", done)
+    not_negative("seconds", seconds)
     measured = [units > 0 and time > 0 for units, time in zip(done, seconds, strict=True)]
     if not any(measured):
         return tuple(vector)

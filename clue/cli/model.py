@@ -54,7 +54,8 @@ def _fit(arguments: argparse.Namespace) -> int:
     method = Method("nt" if arguments.form == "nt" else "pt", arguments.plain)
     footprint = None if arguments.memory is None else _footprint(arguments.memory)
     limits = _pairs("--limit", arguments.limit, lambda text: parse_quantity(text, Quantity.SIZE))
-    runs = runs_of(arguments.table, arguments.machine)
+    runs, warnings = runs_of(arguments.table, arguments.machine)
+    say(warnings, prefix="clue: warning: ")
     try:
         cluster = fit_cluster(
             runs, method, footprint=footprint, memory=limits, compositions=compositions, adjusted=arguments.adjust or ""
@@ -70,7 +71,7 @@ def _fit(arguments: argparse.Namespace) -> int:
     form = "pt" if over_ranks else "nt"
     model = Model(target.stem, form, arguments.plain, table.name, today, runs, cluster)
     write_texts({target: model_yaml(model)})
-    _show(arguments, model, str(target))
+    _show(arguments, model, str(target), warnings)
     say([f"wrote {target}"])
     return 0
 
@@ -91,9 +92,9 @@ def _show_model(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show(arguments: argparse.Namespace, model: Model, place: str) -> None:
+def _show(arguments: argparse.Namespace, model: Model, place: str, warnings: Sequence[str] = ()) -> None:
     if arguments.json:
-        show_json(model_document(model))
+        show_json(model_document(model, warnings))
     else:
         show(model_text(model, place))
 

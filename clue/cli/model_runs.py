@@ -7,17 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
-from clue.cli.terminal import progress, say
+from clue.caveats import Said, gathered
+from clue.cli.terminal import progress
 from clue.config import load_machine
 from clue.config.run_tables import load_runs
 from clue.errors import UsageError
 from clue.extrapolation.pattern import RANKS, SIZE, Pattern
 from clue.kernel import Candidate, compile_program, simulate
-from clue.machine import Machine, Placement
+from clue.machine import Placement
 from clue.models import Run, Use
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE, REGION
 from clue.models.model import ANY
 from clue.predict.modelling import uses_of
+from clue.result import Result
 from clue.trace import Trace
 from clue.uncertainty import typical_recording
 from clue.units import count_of
@@ -35,8 +37,8 @@ def read_by(text: str, machine: str | None) -> list[str | Path]:
     return [text, *(path for paths in found.values() for path in paths), *([] if machine is None else [machine])]
 
 
-def runs_of(text: str, machine: str | None) -> tuple[Run, ...]:
-    """Return the runs of a table, or of the recordings that a pattern names.
+def runs_of(text: str, machine: str | None) -> tuple[tuple[Run, ...], list[str]]:
+    """Return the runs of a table, or of the recordings that a pattern names; and what a reader must know of them.
 
     Args:
         text: A path, or a pattern such as ``cg-{size}-{ranks}.clue``.
@@ -46,14 +48,16 @@ def runs_of(text: str, machine: str | None) -> tuple[Run, ...]:
         ClueError: If they have faults.
     """
     if not is_pattern(text):
-        return load_runs(Path(text), lambda line: say([line], prefix="clue: warning: "))
+        warnings: list[str] = []
+        return load_runs(Path(text), warnings.append), warnings
     where = None if machine is None else load_machine(machine)
     pattern = Pattern(text)
     pattern.check()
     found = pattern.found()
     if not found:
         raise UsageError(f"{text}: recordings must exist, got none")
-    runs = []
+    runs: list[Run] = []
+    said: list[Said] = []
     with progress() as tell:
         for i, ((size, ranks), paths) in enumerate(found.items()):
             tell(f"reading {text}", i, len(found))
@@ -61,8 +65,12 @@ def runs_of(text: str, machine: str | None) -> tuple[Run, ...]:
             if where is None:
                 runs += [_recorded(size, trace) for trace in traces]
             else:
-                runs.append(_replayed(size, typical_recording(traces), where))
-    return tuple(runs)
+                trace = typical_recording(traces)
+                candidate = Candidate(where, Placement.block(where, trace.ranks))
+                result = simulate(compile_program(trace), where, candidate.placement)
+                said += [Said(each, where.name, trace.name) for each in result.warnings]
+                runs.append(_replayed(size, candidate, result))
+    return tuple(runs), list(gathered(said, {where.name} if where else (), "machines"))
 
 
 def _opened(path: Path, ranks: int) -> Trace:
@@ -80,11 +88,9 @@ def _recorded(size: int, trace: Trace) -> Run:
     return Run(size, {ANY: Use(trace.ranks)}, seconds, parts)
 
 
-def _replayed(size: int, trace: Trace, machine: Machine) -> Run:
-    placement = Placement.block(machine, trace.ranks)
-    result = simulate(compile_program(trace), machine, placement)
-    parts = _parts(result.makespan, result.compute_by_region, trace.ranks)
-    return Run(size, uses_of(Candidate(machine, placement)), result.makespan, parts)
+def _replayed(size: int, candidate: Candidate, result: Result) -> Run:
+    parts = _parts(result.makespan, result.compute_by_region, len(result.ranks))
+    return Run(size, uses_of(candidate), result.makespan, parts)
 
 
 def _parts(seconds: float, by_region: Mapping[str, float], ranks: int) -> dict[str, float]:

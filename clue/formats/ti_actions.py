@@ -94,3 +94,5 @@ _SAME: dict[str, Action] = {
 }
 #: All names, in the order of SimGrid's list.
 NAMES = tuple(_SAME)
+#: The MPI call of each, in the same order.
+CALLS = tuple({"reducescatter": "Reduce_scatter"}.get(name, name.capitalize()) for name in NAMES)

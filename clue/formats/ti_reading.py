@@ -17,7 +17,7 @@ from clue.errors import UsageError
 from clue.files import exists
 from clue.formats.growing import ended
 from clue.formats.remarks import Converted, Remarks
-from clue.formats.ti_actions import FLOPS_PER_SECOND
+from clue.formats.ti_actions import CALLS, FLOPS_PER_SECOND
 from clue.formats.ti_lines import ActionLines, Faults, understand
 from clue.formats.ti_requests import Events, match
 from clue.formats.words import Integers, Lines, Mask, read_lines
@@ -57,7 +57,8 @@ def read_ti(path: Path, *, flops_per_second: float = FLOPS_PER_SECOND) -> Conver
     if faults:
         raise UsageError(faults)
     note = f"read from SimGrid's time-independent traces at {flops_per_second:g} flop/s"
-    return Converted(trace_of(ranks, path.name, notes=[note, *remarks.lines]), remarks.lines)
+    trace = trace_of(ranks, path.name, notes=[note, *remarks.lines], calls=["", *CALLS])
+    return Converted(trace, remarks.lines)
 
 
 def _tell_of_missing_ends(lines: Lines, said: ActionLines, remarks: Remarks) -> None:
@@ -158,6 +159,7 @@ class _Assembly:
         line = np.repeat(np.arange(len(rows)), rows)
         columns = {name: getattr(said, name)[line] for name in ("op", "peer", "tag", "nbytes")}
         columns |= {"request": self._request[line], "count": self._count[line], "flags": np.zeros_like(line)}
+        columns["call"] = said.code[line] + 1  # 0 stands for no call, at the end
         columns["cpu"] = self._bursts(line)
         self._spell_out(columns, (np.cumsum(rows) - rows)[exchanges], said.source[exchanges])
         left = int((said.before + said.after).sum() - columns["cpu"].sum())

@@ -4,8 +4,8 @@
 kind          what a cost of 1.1 means
 ============  ================================================================================================
 computation   all computation on a node type takes 1.1 times as long (or that on all node types)
-latency       an empty message takes 1.1 times as long to send and to arrive, also between switches; others take
-              longer by the same time
+latency       an empty message takes 1.1 times as long to send, to arrive and to receive, also between switches;
+              others take longer by the same time
 bandwidth     the growth of delays with size is 1.1 times as large; messages occupy shared resources 1.1 times as long
 contention    simultaneous messages cost more: the excess of factors over 1, or the time for which messages occupy
               ports, is 1.1 times as large; or the links of the topology have 1/1.1 times the bandwidth
@@ -149,6 +149,7 @@ def _later(link: Link, cost: float) -> Link:
         link,
         send_delay=link.send_delay.start_scaled(cost),
         transmission_delay=link.transmission_delay.start_scaled(cost),
+        receive_delay=link.receive_delay * cost,
         send_overhead=None if link.send_overhead is None else link.send_overhead.start_scaled(cost),
         receive_overhead=None if link.receive_overhead is None else link.receive_overhead * cost,
     )

@@ -66,10 +66,14 @@ def test_counts_must_be_positive(make) -> None:  # type: ignore[no-untyped-def]
         (lambda: factoring(-5, 3), "total must be at least 0, got -5"),
         (lambda: trapezoidal(-5, 3), "total must be at least 0, got -5"),
         (lambda: trapezoidal(100, 4, first=-3), "first must be at least 1, got -3"),
+        (lambda: self_scheduled(5.5), "total must be a whole number, got 5.5"),  # type: ignore[arg-type]
+        (lambda: guided(5.5, 2), "total must be a whole number, got 5.5"),  # type: ignore[arg-type]
+        (lambda: factoring(8, 2.5), "workers must be a whole number, got 2.5"),  # type: ignore[arg-type]
+        (lambda: trapezoidal(100, 4, first=2.5), "first must be a whole number, got 2.5"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_divided_is_refused(make: Callable[[], Iterator[int]], said: str) -> None:
-    """A negative total gave no chunks, and a negative first chunk was taken for the last."""
+    """A negative total gave no chunks, a negative first chunk was taken for the last; half units were handed out."""
     with pytest.raises(UsageError, match=f"balance: {said}$"):
         list(make())
 
@@ -78,6 +82,7 @@ def test_what_cannot_be_divided_is_refused(make: Callable[[], Iterator[int]], sa
     ("left", "unit", "performance", "said"),
     [
         (-1, 1, 1, "left must be at least 0, got -1"),
+        (5.5, 1, 1, "left must be a whole number, got 5.5"),
         (9, 0, 1, "unit must be a number > 0, got 0"),
         (9, 1, 0.0, "relative performance must be a number > 0, got 0.0"),
         (9, float("nan"), 1, "unit must be a number > 0, got nan"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,3 +76,11 @@ def test_loads_cover_the_total(total: int, vector: list[float]) -> None:
     """Loads by equation 4 cover the total and exceed it by less than a unit per processor."""
     together = sum(loads(total, vector))
     assert total - 1e-6 <= together < total + len(vector) + 1e-6
+
+
+@pytest.mark.parametrize("divide", [shares, loads])
+def test_a_total_is_a_whole_number(divide: Callable[[float, list[float]], tuple[int, ...]]) -> None:
+    """It may be a float or one of numpy's: 9 units over 1 and 2 are 3 and 6. Half a unit cannot be divided."""
+    assert divide(9.0, [1, 2]) == divide(np.int64(9), [1, 2]) == (3, 6)
+    with pytest.raises(UsageError, match=r"balance: total must be a whole number, got 5\.5$"):
+        divide(5.5, [1, 2])

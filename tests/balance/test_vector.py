@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.balance import factors_on, relative_performance, remeasured, vector_at
+from clue.config import load_machine
 from clue.errors import UsageError
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.models import fit_terms
@@ -127,3 +128,23 @@ def test_fitted_times_are_performance_models() -> None:
     seconds = [n**2 / p for n, p in zip(sizes, processors, strict=True)]
     slow = fit_terms({"n": sizes, "P": processors}, seconds, ["n^2/P"])
     assert vector_at([slow, slow.scaled(1 / 3)], 10, 4) == pytest.approx((1, 3))
+
+
+@pytest.mark.parametrize("wrong", [-5, float("inf"), float("nan")])
+def test_work_and_time_are_not_negative(wrong: float) -> None:
+    """Negative work counted as no work, and endless work made a processor's time 0."""
+    with pytest.raises(UsageError, match=r"balance: done must be finite numbers of at least 0, got \["):
+        remeasured([1, 2], [wrong, 1], [1, 1])
+    with pytest.raises(UsageError, match=r"balance: seconds must be finite numbers of at least 0, got \["):
+        remeasured([1, 2], [1, 1], [1, wrong])
+
+
+def test_what_factors_cannot_be_asked_for() -> None:
+    """Half a node, a time that is no number, and a host without speed are refused."""
+    machine = load_machine("two-hosts")
+    with pytest.raises(UsageError, match=r"balance: node must be a whole number, got 0\.5$"):
+        factors_on(machine, [0.5])  # type: ignore[list-item]
+    with pytest.raises(UsageError, match=r"balance: times must be finite numbers of at least 0, got \[nan\]$"):
+        factors_on(machine, [0], time=float("nan"))
+    with pytest.raises(UsageError, match=r"balance: host speed of region 'lu' must be a number > 0, got 0$"):
+        factors_on(machine, [0], host_speeds={"lu": 0})

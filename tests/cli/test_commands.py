@@ -160,6 +160,8 @@ def test_inspect_says_that_no_sites_are_known(capsys: pytest.CaptureFixture[str]
     """A trace without call sites, as earlier versions recorded it, is shown with the advice to record again."""
     _, out, _ = run(capsys, "inspect", "pingpong.clue", "--sites")
     assert "(unknown)" in out and "none is known: record the program again" in out
+    _, out, _ = run(capsys, "inspect", "pingpong.clue", "--sites", "--json")
+    assert json.loads(out)["notes"] == ["call sites: none is known: record the program again"]
 
 
 def test_convert_there_and_back(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clue.cli import main
-from clue.trace import TraceBuilder
+from clue.trace import Op, TraceBuilder
 from tests.cli.commands import run as run_clue
 
 SIZES = (400, 800, 1600, 3200, 6400)
@@ -345,6 +345,27 @@ def test_recordings_are_runs(capsys: pytest.CaptureFixture[str]) -> None:
     recorded = document(capsys, "model predict m.yaml --size 300 --ranks 3")["seconds"]
     assert recorded == pytest.approx(1e-9 * 300**3 / 3 + 1e-7 * 300**2, rel=1e-3)
     assert "recordings must exist, got none" in run(capsys, "model fit no-{size}-{ranks}.clue -o m.yaml")[2]
+
+
+def test_the_document_of_a_fit_has_the_warnings(capsys: pytest.CaptureFixture[str]) -> None:
+    """Columns that are not read, and what replays of recordings leave out, are told as text and as JSON."""
+    times = "\n".join(f"{n},{np},{n**3 / np}" for n in (100, 200, 300, 400) for np in (1, 2))
+    Path("t.csv").write_text(f"size,np,measured\n{times}\n")
+    status, out, err = run(capsys, "model fit t.csv -o m.yaml --json")
+    why = "t.csv: column np is not read, so runs that differ in it alone count as repeats of one case"
+    assert (status, json.loads(out)["warnings"]) == (0, [why])
+    assert f"clue: warning: {why}" in err
+    for n in (100, 200, 300, 400):
+        built = TraceBuilder(1)
+        built[0].compute(1e-9 * n**3)
+        built[0].add(Op.OTHER, call="Win.Put")
+        built.build().save(f"put-{n}-1.clue")
+    Path("slow.yaml").write_text(MACHINE.replace("{count: 1, type: fast}, ", ""))
+    status, out, err = run(capsys, "model fit put-{size}-{ranks}.clue --machine slow.yaml -o m.yaml --json")
+    assert status == 0, err
+    said = json.loads(out)["warnings"]
+    assert sum("Win.Put" in each for each in said) == 1
+    assert all(f"clue: warning: {each}" in err for each in said)
 
 
 def save_computing(file: str) -> None:

@@ -525,3 +525,11 @@ def test_ranks_of_one_file_are_all_there(text: str, tmp_path: Path) -> None:
     (tmp_path / "list").write_text("all\n")
     with pytest.raises(UsageError, match=MERGED_BAD[text]):
         read_ti(tmp_path / "list", flops_per_second=1e9)
+
+
+def test_calls_have_their_names_in_mpi(tmp_path: Path) -> None:
+    """All ops of an action belong to its call; computation at the end belongs to none."""
+    actions = "init; sendRecv 8 1 8 1; reducescatter 5 5 10 0; isend 1 0 5; test 0 1 0; waitall; compute 7; finalize"
+    trace = read(tmp_path, actions, "init; sendRecv 8 0 8 0; reducescatter 5 5 10 0; recv 0 0; finalize").trace
+    calls = [trace.head.calls[call] for call in trace.rank(0).call]
+    assert calls == [*["Sendrecv"] * 3, "Reduce_scatter", "Isend", "Test", "Waitall", ""]

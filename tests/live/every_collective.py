@@ -1,5 +1,7 @@
 """A program that makes every collective call of mpi4py; the tests record it and run it live, and compare the times.
 
+It also makes those of ``mpi4py.util.pkl5``, which send over mpi4py's own duplicate of a communicator.
+
 Each call is made blocking, nonblocking and persistent, in place and not, on elements of several sizes, with MPI's own
 operations and the program's, and with sizes on both sides of the thresholds between algorithms.
 """
@@ -30,13 +32,21 @@ def main() -> None:
     """Run the cases of the calls named on the command line, or of all calls."""
     from mpi4py import MPI  # noqa: PLC0415 - the tests read the list of cases without MPI
 
-    comm = MPI.COMM_WORLD
     for name in sys.argv[1:] or CASES:
-        on = comm.Create_cart([comm.size], [True]) if name.lower().startswith("neighbor") else comm
+        on = communicator(MPI.COMM_WORLD, name)
         for elements in (1, 3000):
             for arguments in CASES[name](MPI, on, elements):
-                for begin in ways(on, name):
+                for begin in ways(on, name.rpartition(".")[2]):
                     begin(*arguments)
+
+
+def communicator(world: Any, name: str) -> Any:
+    """Return the communicator on which the call of a case is made."""
+    from mpi4py.util import pkl5  # noqa: PLC0415
+
+    if name.startswith("pkl5."):
+        return pkl5.Intracomm(world)
+    return world.Create_cart([world.size], [True]) if name.lower().startswith("neighbor") else world
 
 
 def ways(comm: Any, name: str) -> Iterator[Callable[..., None]]:
@@ -207,12 +217,12 @@ def _neighbor_alltoallw(mpi: Any, _comm: Any, elements: int) -> Iterator[tuple[A
         return
 
 
-@case("bcast", "gather", "allgather")
+@case("bcast", "gather", "allgather", "pkl5.bcast", "pkl5.gather", "pkl5.allgather")
 def _one_object(_mpi: Any, _comm: Any, elements: int) -> Iterator[tuple[Any, ...]]:
     yield (bytes(elements),)
 
 
-@case("scatter", "alltoall")
+@case("scatter", "alltoall", "pkl5.scatter", "pkl5.alltoall")
 def _objects(_mpi: Any, comm: Any, elements: int) -> Iterator[tuple[Any, ...]]:
     yield ([bytes(elements * rank) for rank in range(comm.size)],)
 

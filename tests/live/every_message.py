@@ -352,10 +352,21 @@ def buffers(mpi: Any, comm: Any) -> None:
 
 
 @case
-def generalized(mpi: Any, _comm: Any) -> None:
-    """Generalized requests, which the program completes itself."""
+def generalized(mpi: Any, comm: Any) -> None:
+    """Generalized requests, which the program completes itself; until then, tests find nothing."""
     for name in ("Complete", "complete"):
         request = mpi.Grequest.Start()
+        request.Test()
+        request.test()
+        request.Get_status()
+        arrived = comm.irecv(None, 1 - comm.rank)
+        comm.isend(0, 1 - comm.rank).wait()
+        for several in ([request], [request, mpi.REQUEST_NULL]):
+            for call in ("all", "any", "some"):
+                for looks in ("Test", "test", "Get_status_", "get_status_"):
+                    getattr(mpi.Request, looks + call)(several)
+        mpi.Request.Testall([request, arrived])
+        arrived.wait()
         getattr(request, name)()
         request.Wait()
 

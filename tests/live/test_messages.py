@@ -550,3 +550,50 @@ else:
     with fake_kernel.started(virtual_clock=True) as processes:
         kernel = run(text, 1, processes)
     assert [call.nbytes for _, call in kernel.log if call.op == LiveOp.SLEEP] == [10**12]
+
+
+def test_calls_that_fail_do_what_they_do_in_the_library(run: Run) -> None:
+    """An invalid source is refused by its rank; behind a message that is too long, Waitall keeps its requests."""
+    text = """
+from mpi4py import MPI
+comm, statuses = MPI.COMM_WORLD, [MPI.Status() for _ in range(3)]
+rank, other = comm.rank, 1 - comm.rank
+
+def error(call, *args):
+    try:
+        call(*args)
+    except MPI.Exception as error:
+        return error.Get_error_class()
+
+def told():
+    return [(each.source, each.tag) for each in statuses]
+
+for call in (comm.Sendrecv, comm.Isendrecv):
+    assert error(call, bytes(8), other, 0, bytearray(8), 99) == MPI.ERR_RANK
+    assert error(call, bytes(8), 99, 0, bytearray(8), other) == MPI.ERR_RANK
+for call in (comm.Sendrecv_replace, comm.Isendrecv_replace):
+    assert error(call, bytearray(8), other, 0, 99) == MPI.ERR_RANK
+heard = []
+comm.Set_errhandler(MPI.Comm.Create_errhandler(lambda _, code: heard.append(MPI.Get_error_class(code))))
+comm.Sendrecv(bytes(8), other, 0, bytearray(8), 99)
+assert heard == [MPI.ERR_RANK]
+comm.Set_errhandler(MPI.ERRORS_RETURN)
+if rank == 0:
+    for begin in range(0, 20, 10):
+        for tag, size in enumerate((16, 8, 8)):
+            comm.Send(bytes(size), 1, begin + tag)
+else:
+    for begun in (
+        [comm.Irecv(bytearray(8), 0, tag) for tag in range(3)],
+        [comm.Recv_init(bytearray(8), 0, 10 + tag) for tag in range(3)],
+    ):
+        if isinstance(begun[0], MPI.Prequest):
+            MPI.Prequest.Startall(begun)
+        assert error(MPI.Request.Waitall, begun, statuses) == MPI.ERR_IN_STATUS
+        assert [MPI.Get_error_class(each.error) for each in statuses[1:]] == [MPI.ERR_PENDING] * 2
+        kept = told()
+        assert kept[0][0] == 0 and kept[1:] == [(MPI.ANY_SOURCE, MPI.ANY_TAG)] * 2, kept
+        MPI.Request.Waitall(begun, statuses)
+        assert told() == [kept[1], (0, kept[0][1] + 1), (0, kept[0][1] + 2)]
+"""
+    run(text, 2)

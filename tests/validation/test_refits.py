@@ -368,6 +368,20 @@ def test_the_one_link_is_refitted_where_all_ranks_share_a_node() -> None:
     check_found(validate(cases), "latency", 1.5)
 
 
+@pytest.mark.parametrize(("overhead", "before"), [(None, 23e-6), (1e-6, 23e-6), (5e-6, 25e-6)])
+def test_latency_is_the_whole_time_of_an_empty_message(overhead: float | None, before: float) -> None:
+    """20 us of travel and a receive of 3 us, or of 5 us in all, are both 1.5 times as long at 1.5 times the latency."""
+    half = Curve.line(10e-6, 1e-9)
+    one = Link(half, half, receive_delay=3e-6, receive_overhead=overhead)
+    on = Machine("m", (NodeType("host"),) * 2, Network(one, one))
+    program = in_turn(1, 0.0, 0)
+    (latency,) = [each for each in parameters_of([measured(program, on, on)])[0] if each.name == "latency"]
+    changed = latency.change(on, 1.5)
+    found = [simulate(program, each, Placement((0, 1))).makespan for each in (on, changed)]
+    assert found == pytest.approx([before, 1.5 * before])
+    assert changed.network.between_nodes.one_way(1e4) == pytest.approx(1.5 * before + 20e-6)
+
+
 def test_program_without_time_is_refused() -> None:
     """A program with a makespan of 0 is refused, because a relative error needs a prediction above 0."""
     described = machine()

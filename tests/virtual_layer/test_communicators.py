@@ -234,3 +234,36 @@ def test_halves_of_two_worlds_talk(family: Trace) -> None:
         assert (near.group, near.remote) == ((0, 2), (1, 3))
         assert (far.group, far.remote) == ((1, 3), (0, 2))
         assert near.context == far.context
+
+
+def test_the_duplicates_of_pkl5(recorded: Recorded) -> None:
+    """Its collectives send over mpi4py's own duplicate, known to all; who waits for its making does not compute."""
+    trace = recorded(
+        """
+        import time
+        from mpi4py.util import pkl5
+
+        comm.Barrier()
+        if rank == 0:
+            time.sleep(0.3)
+        pkl5.Intracomm(comm).gather(rank)
+        pkl5.Intracomm(comm).gather(rank)
+        half = comm.Split(rank > 0)
+        bridge = pkl5.Intercomm(half.Create_intercomm(0, comm, 1 if rank == 0 else 0, 44))
+        assert len(bridge.allgather(rank)) == (2 if rank == 0 else 1)
+        bridge.bcast(rank, MPI.ROOT if rank == 0 else 0)
+        """,
+        RANKS,
+    )
+    made = [named(trace, rank, "_commctx_intra") for rank in range(RANKS)]
+    assert [[row.op for row in of] for of in made] == [[Op.LOCAL] * 2] * RANKS
+    assert all(of[0].took > 0.2 for of in made[1:])
+    sent = [[trace.head.communicators[row.comm] for row in named(trace, rank, "Isend")] for rank in range(RANKS)]
+    whole, bridge = sent[0][0], sent[0][-1]
+    assert {of[0] for of in sent} == {whole}
+    assert (whole.group, whole.remote) == ((0, 1, 2), None)
+    assert {of[-1].context for of in sent} == {bridge.context} != {whole.context}
+    assert [(of[-1].group, of[-1].remote) for of in sent] == [((0,), (1, 2))] + [((1, 2), (0,))] * 2
+    passed_on = [trace.head.communicators[row.comm] for rank in (1, 2) for row in named(trace, rank, "Bcast")]
+    assert {each.group for each in passed_on} == {(1, 2)}
+    assert len({each.context for each in passed_on}) == 1

@@ -262,3 +262,71 @@ def test_a_message_that_is_too_long_is_received(recorded: Recorded) -> None:
     assert (receives[0].peer, receives[0].tag, receives[0].flags) == (0, 0, Flag.ANY_SOURCE)
     assert [(receives[2].request,), receives[5].extras, (receives[7].request,)] == [(0,), (1, 2), (3,)]
     assert calls(trace, 0)[4].op == Op.OTHER
+
+
+def test_a_failed_call_completes_the_requests_that_are_over(recorded: Recorded) -> None:
+    """Behind a message that is too long, Waitall leaves requests to a program that gives statuses.
+
+    Later waits end them. Without statuses, and in Waitsome, all that it has looked at are complete.
+    """
+    trace = recorded("""
+        def fails(call, *args):
+            try:
+                call(*args)
+            except MPI.Exception as error:
+                assert error.Get_error_class() in (MPI.ERR_TRUNCATE, MPI.ERR_IN_STATUS), error
+            else:
+                raise AssertionError("no error")
+        if rank == 0:
+            for tag in range(8):
+                if tag == 5:
+                    comm.Barrier()
+                comm.Send(bytes(8 if tag in (0, 2) else 16), 1, tag)
+        else:
+            rooms = [bytearray(8) for _ in range(8)]
+            begun = [comm.Irecv(rooms[tag], MPI.ANY_SOURCE, tag) for tag in range(3)]
+            statuses = [MPI.Status() for _ in begun]
+            fails(MPI.Request.Waitall, begun, statuses)
+            assert [bool(each) for each in begun] == [False, False, True]
+            MPI.Request.Waitall(begun, statuses)
+            assert (statuses[2].source, statuses[2].tag) == (0, 2)
+            rests = [comm.Recv_init(rooms[tag], 0, tag) for tag in (3, 4)]
+            MPI.Prequest.Startall(rests)
+            fails(MPI.Request.Waitall, rests, [MPI.Status() for _ in rests])
+            fails(MPI.Request.Waitall, rests, [MPI.Status() for _ in rests])
+            for each in rests:
+                each.Free()
+            some = comm.Irecv(rooms[5], MPI.ANY_SOURCE, 5)
+            comm.Barrier()
+            fails(MPI.Request.Waitsome, [some])
+            pair = [comm.Irecv(rooms[tag], MPI.ANY_SOURCE, tag) for tag in (6, 7)]
+            fails(MPI.Request.Waitall, pair)
+            assert not any(pair)
+        """)
+    received = [row for row in calls(trace, 1) if row.op == Op.IRECV]
+    assert [(row.peer, row.tag, row.request) for row in received] == [(0, tag, tag) for tag in range(8)]
+    waits = [row for row in calls(trace, 1) if row.op == Op.WAIT]
+    assert [row.extras or (row.request,) for row in waits] == [(0, 1), (2,), (3,), (4,), (5,), (6, 7)]
+
+
+def test_errors_that_a_handler_of_the_program_handles(recorded: Recorded) -> None:
+    """The call returns as if all were well, but has done nothing: it is not modelled; a long message is received."""
+    trace = recorded("""
+        heard = []
+        comm.Set_errhandler(MPI.Comm.Create_errhandler(lambda _, code: heard.append(MPI.Get_error_class(code))))
+        comm.Call_errhandler(MPI.ERR_OTHER)
+        comm.Recv(bytearray(8), 99)
+        comm.Probe(-77)
+        comm.Sendrecv(bytes(8), 1 - rank, 0, bytearray(8), 99)
+        comm.Irecv(bytearray(8), 99).Wait()
+        comm.Send(bytes(8), 99)
+        assert heard[:6] == [MPI.ERR_OTHER, *[MPI.ERR_RANK] * 5]
+        if rank == 0:
+            comm.Send(eight, 1)
+        else:
+            comm.Recv(bytearray(5), 0)
+        """)
+    refused = ["Recv", "Probe", "Sendrecv", "Irecv", "Send"]
+    assert [row.call for row in calls(trace, 1) if row.op == Op.OTHER] == refused
+    last = calls(trace, 1)[-1]
+    assert (last.op, last.peer) == (Op.RECV, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from clue.trace.ops import ANY, Op
@@ -15,6 +16,8 @@ _STATUS, _REQUESTS, _STATUSES = argument(1, "status"), argument(1, "requests"), 
 _ANY_STATUS = argument(2, "status")
 #: Request objects, each with its record, if there is one.
 Asked = list[tuple[Any, RecordedRequest | None]]
+#: The result of a call that failed because a message was too long: requests and statuses tell which are complete.
+FAILED = object()
 
 
 def ask_one(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
@@ -41,10 +44,11 @@ def ask_all(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Argu
     """Look up requests before some or all of them complete; mpi4py fills an empty list of statuses."""
     asked, curious = _look_up(recorder, args, kwargs)
     statuses = _STATUSES(args, kwargs)
-    if statuses is None and curious:
+    ours = statuses is None and curious
+    if ours:
         statuses = []
         args, kwargs = put(args, kwargs, 2, "statuses", statuses)
-    return args, kwargs, (asked, statuses)
+    return args, kwargs, (asked, statuses, ours)
 
 
 def unpickling(ask: Prepare, describe: Describe) -> tuple[Prepare, Describe]:
@@ -78,7 +82,8 @@ def wait_one(found: Callable[[Any], object] | None = None, *, kept: bool = False
     """Describe Wait, Test and Get_status of a request; ``found`` reads from the result whether it is complete."""
 
     def describe(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
-        complete(recorder, [(args[0], *memo)] if found is None or found(result) else None, kept=kept)
+        over = found is None or result is FAILED or found(result)
+        complete(recorder, [(args[0], *memo)] if over else None, kept=kept)
 
     return describe
 
@@ -94,12 +99,15 @@ def wait_any(index: int = -1, flag: int = -1, *, kept: bool = False) -> Describe
 
     def describe(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, memo: Any) -> None:
         asked, status = memo
+        if result is FAILED:
+            return _looked_at(recorder, asked, [status])
         which = result if index < 0 else result[index]
         if flag >= 0 and not result[flag]:
             complete(recorder, None)
         else:
             chosen = [asked[which]] if 0 <= which < len(asked) else []
             complete(recorder, [(*each, status) for each in chosen], kept=kept)
+        return None
 
     return describe
 
@@ -108,11 +116,17 @@ def wait_all(*, found: Any = None, kept: bool = False) -> Describe:
     """Describe Waitall, Testall and Get_status_all; ``found`` reads from the result whether all are complete."""
 
     def describe(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, memo: Any) -> None:
-        asked, statuses = memo
-        if found is not None and not found(result):
-            complete(recorder, None)
-        else:
-            complete(recorder, [(*each, _status(statuses, i)) for i, each in enumerate(asked)], kept=kept)
+        asked, statuses, ours = memo
+        if found is not None and result is not FAILED and not found(result):
+            return complete(recorder, None)
+        done = [(*each, _status(statuses, i)) for i, each in enumerate(asked)]
+        if result is FAILED:
+            left = [each for each in done if _is_left(recorder, each[2])]
+            if ours:
+                _end(recorder, left)
+            else:
+                done = [each for each in done if each not in left]
+        return complete(recorder, done, kept=kept)
 
     return describe
 
@@ -121,15 +135,41 @@ def wait_some(*, tuple_result: bool, test: bool, kept: bool = False) -> Describe
     """Describe Waitsome, Testsome and Get_status_some."""
 
     def describe(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, memo: Any) -> None:
-        asked, statuses = memo
+        asked, statuses, _ = memo
+        if result is FAILED:
+            return _looked_at(recorder, asked, statuses or [])
         indices: Sequence[int] | None = result[0] if tuple_result else result
         if test and indices is not None and not indices:
             complete(recorder, None)
         else:
             done = [(*asked[at], _status(statuses, i)) for i, at in enumerate(indices or ())]
             complete(recorder, done, kept=kept)
+        return None
 
     return describe
+
+
+def _looked_at(recorder: Recorder, asked: Asked, statuses: Sequence[Any]) -> None:
+    """Write the wait of a failed call for some requests: for those that are null now; of these, it fills the statuses.
+
+    Whether persistent ones are over is not known: asking the library for their status would take an error from them.
+    """
+    if any(pending is not None and pending.active and pending.start is not None for _, pending in asked):
+        return recorder.other()
+    over = [(request, pending) for request, pending in asked if pending is not None and not request]
+    return complete(recorder, [(*each, _status(statuses, i)) for i, each in enumerate(over)])
+
+
+def _is_left(recorder: Recorder, status: Any) -> bool:
+    """Tell whether a failed Waitall has left a request to the program: it is behind the one that failed."""
+    return status is not None and bool(recorder.mpi.Get_error_class(status.error) == recorder.mpi.ERR_PENDING)
+
+
+def _end(recorder: Recorder, left: Sequence[tuple[Any, RecordedRequest | None, Any]]) -> None:
+    """End requests that the library has left only because of our statuses."""
+    for request, _, status in left:
+        with suppress(recorder.mpi.Exception):
+            request.Wait(status)
 
 
 def _status(statuses: Sequence[Any] | None, at: int) -> Any:

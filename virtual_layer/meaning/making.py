@@ -77,6 +77,13 @@ def bridge(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _
     recorder.comms.bridge(recorder.comms[args[0].handle], result, argument(4, "tag", 0)(args, kwargs))
 
 
+def inner(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
+    """Describe the use of mpi4py's own duplicate of a communicator; making it costs nothing, as for a reduction."""
+    recorder.emit(Op.LOCAL)
+    comm, _tag, *more = result
+    recorder.comms.inner(recorder.comms[args[0].handle], comm, *more[:1])
+
+
 def forget(_recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, int]:
     """Note the handle of a communicator that is about to be freed."""
     return args, kwargs, args[0].handle if args[0] else 0

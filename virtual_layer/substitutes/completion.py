@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp, Mode
+from clue.trace.ops import ANY, Op
 from virtual_layer.substitutes.factories import Factory, Function
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.requests import LiveRequest
 
 
-_CANCEL = int(LiveOp.CANCEL)
+_CANCEL, _POLL = int(LiveOp.CANCEL), int(Op.POLL)
 _ALL, _ANY, _SOME = int(Mode.ALL), int(Mode.ANY), int(Mode.SOME)
 #: Given a call's result and the number of requests, returns the positions of the requests that it completed.
 Completed = Callable[[Any, int], Iterable[int]]
@@ -28,7 +29,10 @@ def one(*, blocking: bool, peeks: bool = False, unpickles: bool = False) -> Fact
         def substitute(self: Any, status: Any = None) -> Any:
             live = by_handle.get(self.handle)
             if live is None:
-                return original(self, status)
+                result = original(self, status)
+                if not blocking and _found_nothing(result):
+                    layer.port.ask(_POLL, peer=ANY)
+                return result
             if live.serials:
                 requests.settle((live,), _ALL if blocking else _ANY, blocking=blocking)
             complete = live.complete
@@ -53,25 +57,31 @@ def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False
 
         def substitute(cls: Any, requests: Sequence[Any], statuses: Any = None) -> Any:
             lives = [by_handle.get(request.handle) for request in requests]
-            _settle(layer, requests, lives, mode, blocking)
+            polled = _settle(layer, requests, lives, mode, blocking)
             ready = [live is not None and live.complete for live in lives]
             held = [bool(request) for request in requests]
             result = None
             try:
                 result = work(original, cls, requests, statuses) if unpickles else original(cls, requests, statuses)
+                if not (blocking or polled) and _found_nothing(result, mode):
+                    layer.port.ask(_POLL, peer=ANY)
                 return result
             finally:
                 if result is not None:
                     done = completed(result, len(lives))
-                elif mode == _ALL:  # the call failed: all are complete, and have their statuses in their own places
-                    done = range(len(lives))
+                elif mode == _ALL:  # the call failed: the library keeps the requests behind the one that failed
+                    done = [index for index in range(len(lives)) if not _is_kept(layer, _status(statuses, index))]
+                elif peeks:  # the call failed, and has looked at the requests that are complete
+                    done = [index for index, complete in enumerate(ready) if complete]
                 else:  # the call failed, and has ended the requests that it looked at
                     ended = [not each or _rests(layer, live, each) for live, each in zip(lives, requests, strict=True)]
                     done = [index for index, was_held in enumerate(held) if was_held and ended[index]]
                 for place, index in enumerate(done):
                     live = lives[index]
                     if live is not None and ready[index]:
-                        registry.correct(live, statuses if mode == _ANY else _status(statuses, place))
+                        # Where all are asked for, each status has the place of its request.
+                        own = index if mode == _ALL else place
+                        registry.correct(live, statuses if mode == _ANY else _status(statuses, own))
                         if not peeks:
                             registry.finish(live)
 
@@ -90,21 +100,32 @@ def alias(name: str, make: Factory) -> Factory:
 
 def _settle(
     layer: Layer, requests: Sequence[Any], lives: Sequence[LiveRequest | None], mode: int, blocking: bool
-) -> None:
+) -> bool:
+    """Ask the kernel about requests under way, if need be; return whether it has counted a poll that found nothing."""
     under_way = [live for live in lives if live is not None and live.serials]
     if not under_way:
-        return
-    if mode != _ALL and len(under_way) < len(lives):
-        # Some are complete already, or belong to the real library: if one of these is complete, the call finds it.
-        others = [request for request, live in zip(requests, lives, strict=True) if live is None and request]
-        if any(live is not None and live.complete for live in lives) or _any_complete(layer, others):
-            return
-    layer.requests.settle(list(dict.fromkeys(under_way)), mode, blocking=blocking)
+        return False
+    if len(under_way) < len(lives):
+        # Some are complete already, or belong to the real library, which then knows what the call finds.
+        look = layer.original("Request", "Get_status")
+        others = (request for request, live in zip(requests, lives, strict=True) if live is None and request)
+        if mode != _ALL and (any(live is not None and live.complete for live in lives) or any(map(look, others))):
+            return False
+        if mode == _ALL and not blocking and not all(map(look, others)):
+            return False
+    return layer.requests.settle(list(dict.fromkeys(under_way)), mode, blocking=blocking)
 
 
-def _any_complete(layer: Layer, requests: Sequence[Any]) -> bool:
-    look = layer.original("Request", "Get_status")
-    return any(look(request) for request in requests)
+def _found_nothing(result: Any, mode: int = _ANY) -> bool:
+    """Tell whether a test found nothing, such as a generalized request that the program has not completed."""
+    if type(result) is bool:
+        return not result
+    if mode == _SOME:
+        indices = result[0] if type(result) is tuple else result
+        return indices is not None and not indices
+    # A test of one request, or of all, returns the flag first; one of any, after the index.
+    flag = next(each for each in result if type(each) is bool)
+    return not flag
 
 
 def _rests(layer: Layer, live: LiveRequest | None, request: Any) -> bool:
@@ -116,6 +137,10 @@ def _rests(layer: Layer, live: LiveRequest | None, request: Any) -> bool:
         return bool(layer.original("Request", "Get_status")(request, status)) and status.tag == int(layer.mpi.ANY_TAG)
     except layer.mpi.Exception:  # complete, with an error that the program has not seen yet
         return False
+
+
+def _is_kept(layer: Layer, status: Any) -> bool:
+    return status is not None and bool(layer.mpi.Get_error_class(status.error) == layer.mpi.ERR_PENDING)
 
 
 def _status(statuses: Any, place: int) -> Any:

@@ -112,13 +112,12 @@ def _inner_intercomm(layer: Layer, comm: Any) -> tuple[Any, int, Any, bool]:
 
 
 def _inner(layer: Layer, owner: LiveComm, purpose: str, group: Members, remote: Members | None = None) -> Any:
-    """Return a communicator that mpi4py makes once for each other communicator."""
+    """Return a communicator that mpi4py makes once for each other communicator, at no cost, as for a reduction."""
     key = derive_key(owner.key, purpose)
     known = layer.privates.get(key)
     if known is None:
         real = layer.real_comm() if remote is None else intercomm(layer)
         known = layer.privates[key] = layer.add(real, key, group, remote)
-        agree(layer, known)
     return known.real
 
 

@@ -299,12 +299,18 @@ class Exchange:
         self._send = layer.original("Comm", "send" if flags & _PICKLED else "Send")
         self._receive = layer.original("Comm", "recv" if flags & _PICKLED else "Recv")
 
-    def source(self, comm: Any, of: tuple[int, int]) -> LiveComm | None:
-        """Return the communicator if a message will come from this source; an invalid rank or tag is refused."""
-        known = self._ends.of(comm, *of)
-        if known is None and of[0] != self._ends.null:
-            self._receive(comm, None, self._ends.real(comm, of[0]), of[1])
-        return known
+    def refused(self, comm: Any, to: tuple[int, int], of: tuple[int, int]) -> tuple[int, int] | None:
+        """Return partners for the real call if the library must refuse it, because of a rank or a tag.
+
+        With objects, it is a send and then a receive: the library refuses each by itself.
+        """
+        ends = self._ends
+        if self._flags & _PICKLED:
+            return None
+        sends, receives = ends.to(comm, *to) is not None, ends.of(comm, *of) is not None
+        if (sends or to[0] == ends.null) and (receives or of[0] == ends.null):
+            return None
+        return ends.real(comm, to[0]), ends.real(comm, of[0])
 
     def begin(
         self, comm: Any, message: Any, to: tuple[int, int], source: LiveComm | None, of: tuple[int, int]
@@ -329,17 +335,17 @@ class Exchange:
         self, comm: Any, message: Any, to: tuple[int, int], buf: Any, of: tuple[int, int], status: Any
     ) -> Any:
         """Do both, and return the result of the real receive."""
-        known = self.source(comm, of)
+        known = self._ends.of(comm, *of)
         posted = None if known is None else self._receiver.post(comm, known, buf)
         serials = self.begin(comm, message, to, known, of)
+        # With objects, mpi4py has begun the send when the library refuses the receive.
+        nothing = None if known else self._receive(comm, buf, self._ends.real(comm, of[0]), of[1], status)
         outcomes = self._layer.port.ask(_WAIT, entries=serials) if serials else []
-        if known is None:
-            return self._receive(comm, buf, *of, status)
-        return self._receiver.take(posted, outcomes[0], status)
+        return self._receiver.take(posted, outcomes[0], status) if known else nothing
 
     def start(self, comm: Any, message: Any, to: tuple[int, int], buf: Any, of: tuple[int, int]) -> Any:
         """Begin both, and return one real request for them."""
-        known, requests = self.source(comm, of), self._layer.requests
+        known, requests = self._ends.of(comm, *of), self._layer.requests
         irecv = self._layer.original("Comm", "Irecv")
         if known is not None:
             tag = known.next_tag()
@@ -358,14 +364,18 @@ class Exchange:
 def sendrecv(flags: int = 0) -> Factory:
     """Make ``Sendrecv`` or ``sendrecv``."""
 
-    def make(layer: Layer, _original: Function) -> Function:
+    def make(layer: Layer, original: Function) -> Function:
         exchange, any_source, any_tag = Exchange(layer, flags), layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
 
         def substitute(  # noqa: PLR0917 - as mpi4py has it
             self: Any, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = any_source,
             recvtag: int = any_tag, status: Any = None,
         ) -> Any:  # fmt: skip
-            return exchange.run(self, sendbuf, (dest, sendtag), recvbuf, (source, recvtag), status)
+            to, of = (dest, sendtag), (source, recvtag)
+            refused = exchange.refused(self, to, of)
+            if refused:
+                return original(self, sendbuf, refused[0], sendtag, recvbuf, refused[1], recvtag, status)
+            return exchange.run(self, sendbuf, to, recvbuf, of, status)
 
         def of_objects(self: Any, sendobj: Any, *args: Any, **kwargs: Any) -> Any:
             return substitute(self, sendobj, *args, **kwargs)
@@ -375,7 +385,7 @@ def sendrecv(flags: int = 0) -> Factory:
     return make
 
 
-def sendrecv_replace(layer: Layer, _original: Function) -> Function:
+def sendrecv_replace(layer: Layer, original: Function) -> Function:
     """Make ``Sendrecv_replace``."""
     exchange, any_source, any_tag = Exchange(layer), layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
 
@@ -383,12 +393,17 @@ def sendrecv_replace(layer: Layer, _original: Function) -> Function:
         self: Any, buf: Any, dest: int, sendtag: int = 0, source: int = any_source, recvtag: int = any_tag,
         status: Any = None,
     ) -> None:  # fmt: skip
-        exchange.run(self, buf, (dest, sendtag), buf, (source, recvtag), status)
+        to, of = (dest, sendtag), (source, recvtag)
+        refused = exchange.refused(self, to, of)
+        if refused:
+            original(self, buf, refused[0], sendtag, refused[1], recvtag, status)
+        else:
+            exchange.run(self, buf, to, buf, of, status)
 
     return substitute
 
 
-def isendrecv(layer: Layer, _original: Function) -> Function:
+def isendrecv(layer: Layer, original: Function) -> Function:
     """Make ``Isendrecv``."""
     exchange, any_source, any_tag = Exchange(layer), layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
 
@@ -396,19 +411,27 @@ def isendrecv(layer: Layer, _original: Function) -> Function:
         self: Any, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int = any_source,
         recvtag: int = any_tag,
     ) -> Any:  # fmt: skip
-        return exchange.start(self, sendbuf, (dest, sendtag), recvbuf, (source, recvtag))
+        to, of = (dest, sendtag), (source, recvtag)
+        refused = exchange.refused(self, to, of)
+        if refused:
+            return original(self, sendbuf, refused[0], sendtag, recvbuf, refused[1], recvtag)
+        return exchange.start(self, sendbuf, to, recvbuf, of)
 
     return substitute
 
 
-def isendrecv_replace(layer: Layer, _original: Function) -> Function:
+def isendrecv_replace(layer: Layer, original: Function) -> Function:
     """Make ``Isendrecv_replace``."""
     exchange, any_source, any_tag = Exchange(layer), layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
 
     def substitute(  # noqa: PLR0917
         self: Any, buf: Any, dest: int, sendtag: int = 0, source: int = any_source, recvtag: int = any_tag
     ) -> Any:
-        return exchange.start(self, buf, (dest, sendtag), buf, (source, recvtag))
+        to, of = (dest, sendtag), (source, recvtag)
+        refused = exchange.refused(self, to, of)
+        if refused:
+            return original(self, buf, refused[0], sendtag, refused[1], recvtag)
+        return exchange.start(self, buf, to, buf, of)
 
     return substitute
 

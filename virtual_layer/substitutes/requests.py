@@ -166,23 +166,27 @@ class LiveRequests:
 
     # -- completing ---------------------------------------------------------------------------------------
 
-    def settle(self, requests: Sequence[LiveRequest], mode: int, *, blocking: bool) -> None:
-        """Ask the kernel about requests under way, and complete the real ones of those that are complete."""
+    def settle(self, requests: Sequence[LiveRequest], mode: int, *, blocking: bool) -> bool:
+        """Ask the kernel about requests under way, and complete the real ones of those that are complete.
+
+        Returns:
+            Whether the kernel has counted a poll that found nothing.
+        """
         port = self._own.port
         if mode == _ALL and blocking:
             serials = _open(requests)
             # A request whose data could not be delivered is known to the kernel no more.
             for serial, outcome in zip(serials, port.ask(_WAIT, entries=serials) if serials else (), strict=True):
                 self._note(requests, serial, outcome)
-            return
+            return False
         while True:
             serials = _open(requests)
             told = port.ask(_TEST, tag=mode, entries=serials, flags=BLOCKING if blocking else 0)
             if not told:
-                return
+                return told is None
             # Half of an Isendrecv is not enough for the program.
             if sum(self._note(requests, serials[place], outcome) for place, outcome in told):
-                return
+                return False
 
     def _note(self, requests: Sequence[LiveRequest], serial: int, outcome: Any) -> bool:
         """Note an outcome; return whether this completes its request."""

@@ -18,6 +18,7 @@ from clue.report.shared import style
 from clue.report.shared.call_sites import labels
 from clue.report.shared.lettering import drawable, fit, width
 from clue.report.shared.scale import time_scale
+from clue.report.shared.spending import percent
 from clue.report.shared.style import save
 from clue.result import Part
 from clue.units import format_time
@@ -77,7 +78,7 @@ def _draw_path(axes: Axes, explanation: Explanation) -> dict[str, Patch]:
         length = seconds / scale.length
         axes.barh(0, length, 0.7, left=left, color=colour)
         if length > _ROOM * 2 * whole:
-            _label(axes, left + length / 2, 0, style.percent(length / whole), style.paper_or_ink(colour))
+            _label(axes, left + length / 2, 0, percent(length / whole), style.paper_or_ink(colour))
         left += length
     bars = _bars(explanation)
     for row, named in enumerate(bars.values(), 1):
@@ -90,9 +91,7 @@ def _draw_path(axes: Axes, explanation: Explanation) -> dict[str, Patch]:
     style.round_ticks(axes.xaxis, 7)
     style.plain_numbers(axes.xaxis)
     shares = (seconds / scale.length / whole for _, _, seconds in parts)
-    return {
-        f"{name} ({style.percent(share)})": Patch(color=c) for (name, c, _), share in zip(parts, shares, strict=True)
-    }
+    return {f"{name} ({percent(share)})": Patch(color=c) for (name, c, _), share in zip(parts, shares, strict=True)}
 
 
 def _finding(explanation: Explanation, parts: Sequence[tuple[str, str, float]]) -> str:
@@ -100,7 +99,7 @@ def _finding(explanation: Explanation, parts: Sequence[tuple[str, str, float]]) 
     if not explanation.makespan:
         return "it takes no time"
     name, _, most = max(parts, key=lambda part: part[2])
-    told = f"{style.percent(most / explanation.makespan)} of the critical path is {name}"
+    told = f"{percent(most / explanation.makespan)} of the critical path is {name}"
     return fit(told, _TITLE, lines=2, size=style.LABEL, prose=True)
 
 

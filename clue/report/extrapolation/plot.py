@@ -22,6 +22,7 @@ from clue.extrapolation.bursts import Fitted, Floats
 from clue.report.shared import style
 from clue.report.shared.call_sites import labels
 from clue.report.shared.lettering import fit
+from clue.report.shared.spending import percent
 from clue.report.shared.style import save
 from clue.structure import Structure
 from clue.units import format_time
@@ -57,7 +58,7 @@ def draw_bursts(program: Structure, fits: Sequence[Fitted], title: str) -> Figur
     names = _names(program, shown)
     for axes, fitted, name in zip(panels, shown, names, strict=False):
         _draw_pool(axes, fitted, colours)
-        share = style.percent(fitted.seconds / whole)
+        share = percent(fitted.seconds / whole)
         said = fit(f"{name}: {share}", _WIDTH - 1.0, lines=2, size=style.LABEL)
         axes.set_title(said, fontsize=style.LABEL, loc="left", color=style.INK)
     for axes in panels[len(shown) :]:
@@ -73,7 +74,7 @@ def _told(shown: Sequence[Fitted], all_of_them: int, whole: float) -> str:
     told = "measured and modelled bursts by call site"
     if len(shown) == all_of_them:
         return told
-    share = style.percent(sum(each.seconds for each in shown) / whole)
+    share = percent(sum(each.seconds for each in shown) / whole)
     return f"{told}, the longest {len(shown)} of {all_of_them} ({share} of the computation)"
 
 

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 _LISTS = ("models", "runs")
 
 
-def model_document(model: Model) -> Document:
-    """Describe a model: its form, all terms with their coefficients, its errors, its memory, and where it holds."""
+def model_document(model: Model, warnings: Sequence[str] = ()) -> Document:
+    """Describe a model: its form, all terms with their coefficients, its errors, its memory, and where it holds.
+
+    Args:
+        model: The model.
+        warnings: What a reader must know of the runs to which it was just fitted; a model's file does not keep it.
+    """
     errors = model.errors()
     return {
         **fields(model, "name", "form", "plain", "source", "made"),
@@ -41,6 +46,7 @@ def model_document(model: Model) -> Document:
         "footprint": _footprint(model),
         "adjustment": _adjustment(model),
         "runs": len(model.runs),
+        "warnings": list(warnings),
     }
 
 

@@ -10,8 +10,9 @@ from clue.report.page import parts
 from clue.report.page.content import LIMITS, sources
 from clue.report.page.parts import Cell, Page, Section, Sheet
 from clue.report.page.timelines import timeline_of
+from clue.report.shared.spending import spending
 from clue.result import Result
-from clue.units import count_of, format_number, format_share, format_time
+from clue.units import count_of, format_number, format_time
 
 
 def content_of(result: Result, machine: Machine, title: str, command: str, by: str) -> Page:
@@ -26,17 +27,8 @@ def content_of(result: Result, machine: Machine, title: str, command: str, by: s
 
 
 def _sentence(result: Result) -> str:
-    whole = len(result.ranks) * result.makespan or 1.0
-    parts = {
-        "computing": sum(each.compute for each in result.ranks),
-        "communicating": sum(each.communicate for each in result.ranks),
-        "waiting": sum(each.wait for each in result.ranks),
-    }
-    ended = sum(result.makespan - each.finish for each in result.ranks)
-    if ended >= 0.005 * whole:
-        parts["already ended"] = ended
-    *most, last = (f"{format_share(spent / whole)} {what}" for what, spent in parts.items())
-    return f"It takes {format_time(result.makespan)}: of its ranks' time {', '.join(most)} and {last}."
+    spent = spending(result)
+    return f"It takes {format_time(result.makespan)}" + (f": of its ranks' time {spent}." if spent else ".")
 
 
 def _sections(result: Result, machine: Machine, again: parts.Again) -> Iterator[Section]:

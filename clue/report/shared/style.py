@@ -130,11 +130,6 @@ def size_label(size: float, _position: float | None = None) -> str:
     return format_size(size)
 
 
-def percent(share: float) -> str:
-    """Format a share; only a share of 0 is shown as 0%."""
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
-
-
 def colours(count: int) -> list[str]:
     """Return a number of colours for lines, repeating after the seventh."""
     return [SERIES[i % len(SERIES)] for i in range(count)]

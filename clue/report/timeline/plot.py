@@ -22,6 +22,7 @@ from clue.report.shared import style
 from clue.report.shared.call_sites import labels
 from clue.report.shared.lettering import fit
 from clue.report.shared.scale import Window, span, time_scale
+from clue.report.shared.spending import spending
 from clue.report.timeline.bands import Layout, by_rank, layout, sample
 from clue.report.timeline.painting import paint
 from clue.report.timeline.shares import AVERAGED, Shares, averaged, seconds_by_kind, shares
@@ -192,18 +193,8 @@ def _region_label(timeline: Timeline, region: int, regions: int) -> str:
 
 def _finding(result: Result) -> str:
     """State on what the ranks spend the makespan."""
-    whole = len(result.ranks) * result.makespan
-    ranks = count_of(len(result.ranks))
-    if whole <= 0:
-        return f"{ranks}, makespan {format_time(result.makespan)}"
-    parts = {
-        "computing": sum(rank.compute for rank in result.ranks),
-        "sending and receiving": sum(rank.communicate for rank in result.ranks),
-        "waiting": sum(rank.wait for rank in result.ranks),
-    }
-    parts["already ended"] = max(whole - sum(parts.values()), 0.0)
-    told = ", ".join(f"{style.percent(spent / whole)} {what}" for what, spent in parts.items() if spent / whole > 5e-4)
-    return f"{ranks}, makespan {format_time(result.makespan)}: {told}"
+    spent = spending(result)
+    return f"{count_of(len(result.ranks))}, makespan {format_time(result.makespan)}" + (f": {spent}" if spent else "")
 
 
 def _remarks(panel: _Panel) -> list[str]:

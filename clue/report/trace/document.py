@@ -78,6 +78,12 @@ def recordings_document(recorded: Repeated) -> Document:
     )
 
 
+def site_notes(trace: Trace) -> list[str]:
+    """List what a reader must know of a trace's call sites."""
+    unknown = ["call sites: none is known: record the program again"] if len(trace.head.sites) == 1 else []
+    return [*unknown, *trace.head.notes]
+
+
 def sites_document(trace: Trace) -> Document:
     """Describe the call sites of a trace; the frames of a site are outermost first, ``nbytes`` is as that of calls."""
     from clue.analysis.trace import profile_sites  # noqa: PLC0415 - numpy
@@ -103,5 +109,5 @@ def sites_document(trace: Trace) -> Document:
             }
             for each in profile_sites(trace)
         ],
-        "notes": list(trace.head.notes),
+        "notes": site_notes(trace),
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clue.report.shared.table import NONE, add_row, facts, heading, stack, table, words
 from clue.report.shared.warnings import warnings_text
+from clue.report.trace.document import site_notes
 from clue.units import format_number, format_size, format_time
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def sites_text(trace: Trace) -> RenderableType:
             format_time(each.compute),
             format_time(each.seconds),
         )
-    unknown = "none is known: record the program again" if len(trace.head.sites) == 1 else ""
-    return stack(heading(trace.name), shown, warnings_text([*filter(None, [unknown]), *trace.head.notes], "Notes"))
+    return stack(heading(trace.name), shown, warnings_text(site_notes(trace), "Notes"))
 
 
 def recordings_text(recorded: Repeated) -> RenderableType:

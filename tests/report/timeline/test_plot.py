@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.errors import UsageError
+from clue.report.page import run as run_page
 from clue.report.shared.scale import Window, span
 from clue.report.timeline.bands import MOST_BANDS, Band, Layout, alike, layout, sample, spans
 from clue.report.timeline.painting import paint
@@ -21,7 +22,7 @@ from clue.report.timeline.shares import AVERAGED, averaged, seconds_by_kind, sha
 from clue.report.timeline.zoom import representative
 from clue.result import SEGMENT, Activity, RankResult, Result, Timeline
 from clue.trace.sites import UNKNOWN, Frame, Site, Sites
-from tests.report.cases import many_ranks, result, timeline
+from tests.report.cases import machine, many_ranks, result, timeline
 
 #: Computing, communicating and waiting, for any region.
 KINDS = np.array([[0], [1], [1], [2]], np.intp)
@@ -165,7 +166,7 @@ def test_a_million_segments() -> None:
     ranks = (RankResult(0, 0, 10.0, 2.5, 5.0, 2.5),)
     drawn = draw_timeline(Result(10.0, "reference", ranks, timeline=Timeline(segments, ("",))), "many")
     whole, stretch = drawn.axes
-    assert "25% computing, 50% sending and receiving, 25% waiting" in whole.get_title(loc="left")
+    assert "25% computing, 50% communicating and 25% waiting" in whole.get_title(loc="left")
     begin, end = stretch.get_xlim()
     assert stretch.get_xlabel().startswith("virtual time (us after ") and 470 <= end - begin <= 500
 
@@ -396,7 +397,8 @@ def test_the_finding_adds_up() -> None:
     """Ranks end at 4 s and 3 s: of 2 × 4 s, 3 are computing, 1 is sending, 3 are waiting, 1 is after the end."""
     (axes,) = draw_timeline(result(), "a title").axes
     found = axes.get_title(loc="left")
-    assert found == "2 ranks, makespan 4 s: 38% computing, 12% sending and receiving, 38% waiting, 12% already ended"
+    assert found == "2 ranks, makespan 4 s: 38% computing, 12% communicating, 38% waiting and 12% already ended"
+    assert run_page.content_of(result(), machine(), "pair", "", "").decision.endswith(f" {found.partition(': ')[2]}.")
     assert AVERAGED < COLUMNS
 
 
