@@ -169,6 +169,7 @@ class _Reader:
         """Read all lines of an action."""
         action = self._actions[name]
         at = self._keep_long(name, action.words - _ACTION - 1, at)
+        self._tell_of_further_words(action, at)
         for word in action.lists:
             at = self._list(word, at, "size", self._size)
             values = self._lines.listed(at, word, self._size)[0].reshape(-1, self._size)
@@ -191,6 +192,14 @@ class _Reader:
         rule = f"{name} must have {count_of(numbers, 'number')} after it"
         self._faults.note(at[there < numbers], rule, lambda line: self._lines.count[line] - _ACTION - 1)
         return at[there >= numbers]
+
+    def _tell_of_further_words(self, action: Action, at: Integers) -> None:
+        """Remark on lines that go on after the last word of their action."""
+        words = (
+            "line goes on after the last word of its action; the rest is|"
+            "lines go on after the last words of their actions; the rest is"
+        )
+        self._remarks.count(words, "left out", int((self._lines.count[at] > action.most).sum()) if action.most else 0)
 
     def _keep(self, at: Integers, good: Mask, rule: str, word: int, why: str = "") -> Integers:
         """Record the word at this position on the invalid lines; return the valid lines."""
@@ -289,7 +298,7 @@ class _Reader:
             "action makes a communicator whose members these traces do not state and is|"
             "actions make communicators whose members these traces do not state and are"
         )
-        self._remarks.count(words, "left out", len(at))
+        self._remarks.count(words, "left out; collectives on such communicators are replayed on all ranks", len(at))
 
     def take_isend(self, at: Integers) -> None:
         """Name a request."""

@@ -420,11 +420,29 @@ def test_a_name_alone_is_that_of_a_file_beside_the_list(tmp_path: Path, monkeypa
         read_ti(Path("runs/t"))
 
 
+#: Actions with as many words as SimGrid reads, on each of two ranks.
+LONGEST_LINES = """init 1; compute 5; sleep 0; location prog.c 7; isend 0 1 8 6; irecv 0 1 8 6; test 0 0 1; wait 0 0 1;
+isend 0 2 8 6; irecv 0 2 8 6; waitall 2; sendRecv 8 1 8 1 6 6; barrier; bcast 8 0 6; reduce 8 5 0 6; allreduce 8 5 6;
+alltoall 8 8 6 6; alltoallv 16 8 8 16 8 8 6 6; gather 8 8 0 6 6; scatter 8 8 0 6 6; gatherv 8 8 8 0 6 6;
+scatterv 8 8 8 0 6 6; allgather 8 8 6 6; allgatherv 8 8 8 6 6 0 8; reducescatter 8 8 5 6; scan 8 5 6; exscan 8 5 6;
+comm_size 2; finalize"""
+
+
+def test_no_word_of_an_action_is_left_out(tmp_path: Path) -> None:
+    """Lines with all words that an action may have, the optional ones too, are read without a remark on them."""
+    actions = LONGEST_LINES.replace("\n", " ")
+    remarks = read(tmp_path, actions, actions.replace("sendRecv 8 1 8 1", "sendRecv 8 0 8 0")).remarks
+    assert not [each for each in remarks if "go on" in each or "goes on" in each]
+
+
 TOLD = {
     "isend 1 0 5": "1 request is waited for by no action; its rank waits for it at its end",
     "isend 1 0 5; wait 0 1 0; wait 0 1 0": "1 wait has no request left to wait for and is left out",
     "irecv 1 0 5; test 1 0 0; waitall": "1 test is taken as having found nothing",
-    "comm_split": "1 action makes a communicator whose members these traces do not state and is left out",
+    "comm_split": "1 action makes a communicator whose members these traces do not state and is left out; "
+    "collectives on such communicators are replayed on all ranks",
+    "compute 5 6; send 1 0 10 6 77 88; waitall 2 3": "3 lines go on after the last words of their actions; the rest is "
+    "left out",
 }
 
 
