@@ -214,6 +214,25 @@ def test_an_unknown_ending_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
     assert run(capsys, "x.goal", "x.gaol") == (2, "", f"clue: x.gaol: {rule}\n")
 
 
+@pytest.mark.parametrize(("name", "got"), [("smpi_simgrid.txt", ".txt"), ("run.prv", ".prv"), ("schedule", "none")])
+def test_a_source_of_an_unknown_form_is_told_with_the_known_ones(
+    name: str, got: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file whose name tells no form, such as SimGrid's own name of a list, needs --from; with it the list is read."""
+    Path("actions.0").write_text("0 init\n0 compute 5\n0 finalize\n")
+    Path(name).write_text("actions.0\n")
+    rule = f"source must end in one of .clue, .zip, .ti, .goal, or have --from, got {got}"
+    assert run(capsys, name, "x.clue") == (2, "", f"clue: {name}: {rule}\n")
+    assert run(capsys, name, "x.clue", "--from", "ti")[0] == 0
+
+
+def test_a_compressed_trace_may_have_any_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """The content of a compressed trace of clue tells its form."""
+    assert run(capsys, "exchange.clue", "x.clue.zip")[0] == 0
+    Path("x.clue.zip").rename("x.backup")
+    assert run(capsys, "x.backup", "y.clue")[0] == 0
+
+
 def test_too_little_memory_is_a_short_message(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
