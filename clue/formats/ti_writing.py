@@ -55,7 +55,10 @@ def write_ti(
     for rank, steps in enumerate(program.steps):
         lines = _Actions(program, rank, flops_per_second, keys, remarks).lines(steps)
         files[f"{name}.{rank}"] = "".join(f"{rank} {line}\n" for line in lines)
-    return Written(files, remarks.lines, (f"computation is written at {flops_per_second:g} flop/s of CPU time",))
+    hints = [f"computation is written at {flops_per_second:g} flop/s of CPU time"]
+    if any(isinstance(step, Whole) for steps in program.steps for step in steps):
+        hints.append("SimGrid chooses the algorithms of collectives; with --lower they are messages, by those of clue")
+    return Written(files, remarks.lines, tuple(hints))
 
 
 def _serial(steps: Sequence[Step]) -> Iterator[Step]:
