@@ -351,12 +351,14 @@ def test_one_file_for_all_ranks(tmp_path: Path) -> None:
 
 
 def test_lines_of_others_are_passed_over(tmp_path: Path) -> None:
-    """In a file per rank, lines of other ranks are ignored, as SimGrid does."""
+    """In a file per rank, lines of other ranks are ignored, as SimGrid does, with a remark that names the first."""
     for rank in range(2):
         (tmp_path / f"t.{rank}").write_text("word compute 5\n1 compute 10\n\n0 compute 20\n# 0 compute 1\n")
     (tmp_path / "t").write_text("t.0\nt.1\n")
     converted = read_ti(tmp_path / "t", flops_per_second=1e9)
     assert [ops(converted, rank) for rank in range(2)] == [[(Op.COMPUTE, 20, 0, 0)], [(Op.COMPUTE, 10, 0, 0)]]
+    words = "4 lines in the files of ranks do not begin with these ranks and are left out, as by SimGrid: first"
+    assert converted.remarks == (f"{words} {tmp_path / 't.0'}:1",)
 
 
 def test_files_in_another_order_than_the_ranks_are_refused(tmp_path: Path) -> None:
