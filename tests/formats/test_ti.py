@@ -82,6 +82,30 @@ def test_waits_out_of_order_get_tags_of_their_own() -> None:
     assert "out of order" in remarks[0]
 
 
+def test_tags_stay_within_those_of_mpi() -> None:
+    """Where a program uses the largest tag of all, new ones are those that it does not use.
+
+    The world uses the tags 0, 2 and 2^31 - 1, and waits for two messages of tag 2 out of order: a message of a pair
+    gets tag 1, which is free; then the two messages get tags 3 and 4.
+    """
+    trace = TraceBuilder(2)
+    pair = trace.communicator([1, 0])
+    for tag in (0, 2**31 - 1):
+        trace[0].send(1, 8, tag=tag)
+        trace[1].recv(0, tag=tag)
+    trace[0].send(0, 16, tag=5, comm=pair)
+    trace[1].recv(1, tag=5, comm=pair)
+    first, second = trace[0].isend(1, 8, 2), trace[0].isend(1, 16, 2)
+    trace[0].wait(second)
+    trace[0].wait(first)
+    for _ in range(2):
+        trace[1].recv(0, tag=2)
+    lines = written(trace)[0]
+    assert [line.split()[3] for line in lines[0] if " send " in line] == ["0", "2147483647", "1"]
+    assert [line.split()[3] for line in lines[0] if " isend " in line] == ["3", "4"]
+    assert [line.split()[3] for line in lines[1] if " recv " in line] == ["0", "2147483647", "1", "3", "4"]
+
+
 def test_messages_to_oneself_are_told() -> None:
     """Waits for messages of a rank to itself cause a remark, as receive and send have the same name."""
     trace = TraceBuilder(1)
