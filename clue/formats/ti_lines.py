@@ -30,6 +30,7 @@ _ACTION = 1
 _DATATYPES = 2
 _WHOLE = f"must be a whole number of at most {DIGITS} digits"
 _NOT_NEGATIVE = "must not be negative"
+_WILDCARDS = ": wildcards do not say what they matched"
 _NAMES = Names(NAMES)
 _CODES = {name: code for code, name in enumerate(NAMES)}
 
@@ -237,20 +238,24 @@ class _Reader:
         at = self._keep(at, good, f"{what} must be computation of less than {LONGEST:g} ns", word)
         return at, np.rint(values[good]).astype(np.int64)
 
-    def _rank_at(self, word: int, at: Integers, what: str) -> tuple[Integers, Integers]:
+    def _rank_at(self, word: int, at: Integers, what: str, below: str = "") -> tuple[Integers, Integers]:
+        """Return a rank from each line, and which lines have it; ``below`` explains why none is below 0."""
         at, ranks = self._whole(word, at, what)
-        good = (ranks >= 0) & (ranks < self._size)
-        return self._keep(at, good, f"{what} must be a rank from 0 to {self._size - 1}", word), ranks[good]
+        low, high = ranks >= 0, ranks < self._size
+        rule = f"{what} must be a rank from 0 to {self._size - 1}"
+        self._keep(at, low, rule, word, below)
+        self._keep(at, high, rule, word)
+        return at[low & high], ranks[low & high]
 
     def _take_partner(self, action: Action, at: Integers) -> Integers:
         """Read partner, tag and root."""
         if action.peer != NOWHERE:
-            at, ranks = self._rank_at(action.peer, at, "partner")
+            at, ranks = self._rank_at(action.peer, at, "partner", _WILDCARDS)
             self._peer[at] = ranks
         if action.tag != NOWHERE:
             at, tags = self._whole(action.tag, at, "tag")
             low, high = tags >= 0, tags <= LARGEST_TAG
-            self._keep(at, low, "tag must be at least 0", action.tag, ": wildcards do not say what they matched")
+            self._keep(at, low, "tag must be at least 0", action.tag, _WILDCARDS)
             self._keep(at, high, f"tag must be at most {LARGEST_TAG}", action.tag)
             at = at[low & high]
             self._tag[at] = tags[low & high]
@@ -322,7 +327,7 @@ class _Reader:
 
     def take_sendrecv(self, at: Integers) -> None:
         """Also read the source; both tags are 0."""
-        at, ranks = self._rank_at(5, at, "source")
+        at, ranks = self._rank_at(5, at, "source", _WILDCARDS)
         self._source[at] = ranks
 
     def take_allgatherv(self, at: Integers) -> None:

@@ -479,7 +479,10 @@ def test_what_clue_cannot_hold_is_told(actions: str, tmp_path: Path) -> None:
 
 
 BAD = {
-    "send 2 0 5": r"t\.0:1: partner must be a rank from 0 to 1, got 2",
+    "send 2 0 5": r"t\.0:1: partner must be a rank from 0 to 1, got 2$",
+    "recv -555 0 5": r"t\.0:1: partner must be a rank from 0 to 1, got -555: wildcards do not say what they matched$",
+    "sendRecv 7 1 8 -555": r"t\.0:1: source must be a rank from 0 to 1, got -555: wildcards do not say .* matched$",
+    "bcast 8 -1": r"t\.0:1: root must be a rank from 0 to 1, got -1$",
     "recv 1 -444 5": r"t\.0:1: tag must be at least 0, got -444",
     "recv 1 2147483648 5": r"t\.0:1: tag must be at most 2147483647, got 2147483648$",
     "send 1 0": r"t\.0:1: send must have 3 numbers after it, got 2$",
