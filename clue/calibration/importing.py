@@ -31,7 +31,7 @@ from functools import partial
 from clue.calibration.measurement import Estimate, Measurement, SizeRow, rows_by_size
 from clue.errors import UsageError
 from clue.trace.meaning import LARGEST
-from clue.units import Quantity, parse_quantity
+from clue.units import Quantity, count_of, parse_quantity
 
 #: Makes a row from a size in bytes and the number in the file.
 _Figure = Callable[[int, float], SizeRow]
@@ -198,6 +198,8 @@ _OSU_TITLE = re.compile(
 _OSU_PAIRS = re.compile(
     r"^#\s*\[\s*pairs:\s*([1-9]\d{0,8})\s*\]\s*\[\s*window size:\s*([1-9]\d{0,8})\s*\]", re.MULTILINE
 )
+#: A row whose data were not what had been sent, as the last column says with the option ``-c``.
+_OSU_FAILED = re.compile(r"^[ \t]*\d.*[ \t]Fail[ \t\r]*$", re.MULTILINE)
 _OSU_NAMES = "osu_latency, osu_bw, osu_mbw_mr, osu_multi_lat, osu_bibw"
 #: Pattern of a header line, the column that is used, and its conversion, given the window.
 _OSU_FIGURES: Sequence[tuple[re.Pattern[str], int, Callable[[int], _Figure]]] = (
@@ -211,6 +213,7 @@ def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
     """Read tables of point-to-point benchmarks; use the average of latencies, not their percentiles."""
     title, begin, titles, others = "", 0, list[str](), list[str]()
     rows: list[SizeRow] = []
+    failed = 0
     heads = list(_OSU_HEAD.finditer(text))
     ends = [*(head.start() for head in heads), len(text)][1:]
     for head, end in zip(heads, ends, strict=True):
@@ -222,11 +225,17 @@ def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
         else:
             titles.append(title)
             rows += _osu_table(text, name, title, begin, head, end=end)
+            failed += len(_OSU_FAILED.findall(text, head.end(), end))
     if not titles:
         got = ", ".join(others) or "no table"
         raise UsageError(f"{name}: benchmark must be one of {_OSU_NAMES}, got {got}")
     named = ", ".join(dict.fromkeys(filter(None, titles)))
-    return _measurement(rows, f"{named} ({name})" if named else name)
+    found = _measurement(rows, f"{named} ({name})" if named else name)
+    if not failed:
+        return found
+    file = name.rsplit("/", 1)[-1]
+    note = f"validation: {file} says that data arrived damaged in {count_of(failed, 'row')}: measure again"
+    return replace(found, notes=(*found.notes, note))
 
 
 def _osu_table(text: str, name: str, title: str, begin: int, head: re.Match[str], *, end: int) -> Iterator[SizeRow]:

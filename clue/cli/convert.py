@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.terminal import output_file, output_trace, say
 from clue.errors import UsageError
-from clue.files import noted, write_texts
+from clue.files import noted, open_file, write_texts
 from clue.formats import BY_NAME, FORMATS, OWN, Format, Kind, format_of
 from clue.trace import Trace
 from clue.units import count_of
@@ -27,6 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{target}: target must end in one of {endings}, or have --to, got {target.suffix}")
     to = _form(arguments.target_format, target)
     (output_trace if to is OWN else output_file)(target, _read(arguments.source, to))
+    if to.kind is Kind.TRACE and arguments.source_format is None:
+        _check_known(source)
     origin = _form(arguments.source_format, source) if to.kind is Kind.TRACE else None
     if to.kind is Kind.MACHINE and source.suffix and source.exists() and (other := format_of(source)):
         raise UsageError(f"{source}: source must be a machine for a target of form {to.name}, got {other.title}")
@@ -47,6 +50,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _form(name: str | None, path: Path) -> Format:
     return BY_NAME[name] if name else format_of(path) or OWN
+
+
+def _check_known(source: Path) -> None:
+    """Check that the name of a file tells its format; a compressed trace of clue may have any name."""
+    if format_of(source) is not None or not source.is_file():
+        return
+    with open_file(source) as file:
+        if zipfile.is_zipfile(file):
+            return
+    endings = ", ".join(suffix for form in FORMATS if form.reader for suffix in form.suffixes)
+    raise UsageError(f"{source}: source must end in one of {endings}, or have --from, got {source.suffix or 'none'}")
 
 
 def _read(source: str, to: Format) -> list[str | Path]:

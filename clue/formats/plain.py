@@ -19,6 +19,7 @@ from clue.formats.remarks import Remarks
 from clue.kernel import Program, compile_program
 from clue.kernel.model.program import Row
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace
+from clue.trace.meaning import LARGEST_TAG
 from clue.units import count_of
 
 _MODES = int(Flag.SYNCHRONOUS | Flag.BUFFERED | Flag.READY)
@@ -197,6 +198,13 @@ def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
         remarks.count(words, rest, int(those.sum()))
 
 
+def free_tags(used: set[int]) -> Iterator[int]:
+    """Yield tags that are not used: those above all others, then those between, as tags are at most LARGEST_TAG."""
+    above = max(used, default=-1) + 1
+    yield from range(max(above, 0), LARGEST_TAG + 1)
+    yield from (tag for tag in range(above) if tag not in used)
+
+
 class _Channels:
     """All messages by sender, receiver and tag, in order, so that tags replace communicators and receives get sizes."""
 
@@ -205,14 +213,15 @@ class _Channels:
         messages = np.isin(trace.ops.op, [Op.SEND, Op.RECV, Op.ISEND, Op.IRECV, Op.MPROBE])
         self._world = contexts[0]
         on_world = messages & (contexts[trace.ops.comm] == self._world) if len(trace.ops) else messages
-        self._first = self._next = int(trace.ops.tag[on_world].max(initial=-1)) + 1
+        used = set(np.unique(trace.ops.tag[on_world]).tolist())
+        self._first, self._free = next(free_tags(used)), free_tags(used)
         self._elsewhere = int((messages & ~on_world & (trace.ops.peer != PROC_NULL)).sum())
         self._tags: dict[tuple[int, int], int] = {}
         self._sent: dict[tuple[int, int, int], list[int]] = {}
         self._received: dict[tuple[int, int, int], list[int]] = {}
 
     def tag(self, context: int, tag: int) -> int:
-        """Return the tag that represents a tag of a context: the same in the world's context, a higher one elsewhere.
+        """Return the tag that represents a tag of a context: the same in the world's context, another one elsewhere.
 
         Collectives have separate, negative tags.
         """
@@ -220,8 +229,7 @@ class _Channels:
             return tag
         known = self._tags.get((context, tag))
         if known is None:
-            known = self._tags[context, tag] = self._next
-            self._next += 1
+            known = self._tags[context, tag] = next(self._free)
         return known
 
     def note(self, rank: int, message: Transfer) -> None:

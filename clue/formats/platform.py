@@ -32,7 +32,8 @@ _UNBOUND = 1e18
 _MOST_ROUTED = 512
 #: A size above that of all messages, for limits that SimGrid stores as an int.
 _LARGEST = 2**31 - 1
-#: SimGrid's names of MPI libraries, whose choices of algorithms it follows.
+#: SimGrid's names of MPI libraries; it follows other versions of them than clue does. With MPICH's, replays of bcast,
+#: reduce and allreduce free a buffer on a stack in SimGrid 3.32 (``smpi_comm_copy_buffer_callback``).
 _SELECTORS = {"mpich": "mpich", "mpich-flat": "mpich", "openmpi": "ompi"}
 _HEADER = """\
 <?xml version='1.0'?>
@@ -93,7 +94,13 @@ def write_platform(machine: Machine, name: str, *, flops_per_second: float = FLO
         raise UsageError(f"{name}: platform must have another name than the list of hosts beside it, got the same")
     found = simgrid_platform(machine, flops_per_second=flops_per_second)
     files = {name: found.xml, hosts: found.hosts}
-    return Written(files, found.remarks, (f"give smpirun these options, too: {shlex.join(found.options)}",))
+    hints = [f"give smpirun these options, too: {shlex.join(found.options)}"]
+    if (selector := _SELECTORS[machine.network.collective_library]) == "mpich":
+        hints.append(
+            f"SimGrid 3.32 aborts replays of bcast, reduce and allreduce with smpi/coll-selector:{selector}: write "
+            "traces for it with --lower"
+        )
+    return Written(files, found.remarks, tuple(hints))
 
 
 def _comment(machine: Machine) -> str:

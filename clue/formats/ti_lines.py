@@ -30,6 +30,7 @@ _ACTION = 1
 _DATATYPES = 2
 _WHOLE = f"must be a whole number of at most {DIGITS} digits"
 _NOT_NEGATIVE = "must not be negative"
+_WILDCARDS = ": wildcards do not say what they matched"
 _NAMES = Names(NAMES)
 _CODES = {name: code for code, name in enumerate(NAMES)}
 
@@ -169,6 +170,7 @@ class _Reader:
         """Read all lines of an action."""
         action = self._actions[name]
         at = self._keep_long(name, action.words - _ACTION - 1, at)
+        self._tell_of_further_words(action, at)
         for word in action.lists:
             at = self._list(word, at, "size", self._size)
             values = self._lines.listed(at, word, self._size)[0].reshape(-1, self._size)
@@ -191,6 +193,14 @@ class _Reader:
         rule = f"{name} must have {count_of(numbers, 'number')} after it"
         self._faults.note(at[there < numbers], rule, lambda line: self._lines.count[line] - _ACTION - 1)
         return at[there >= numbers]
+
+    def _tell_of_further_words(self, action: Action, at: Integers) -> None:
+        """Remark on lines that go on after the last word of their action."""
+        words = (
+            "line goes on after the last word of its action; the rest is|"
+            "lines go on after the last words of their actions; the rest is"
+        )
+        self._remarks.count(words, "left out", int((self._lines.count[at] > action.most).sum()) if action.most else 0)
 
     def _keep(self, at: Integers, good: Mask, rule: str, word: int, why: str = "") -> Integers:
         """Record the word at this position on the invalid lines; return the valid lines."""
@@ -228,20 +238,24 @@ class _Reader:
         at = self._keep(at, good, f"{what} must be computation of less than {LONGEST:g} ns", word)
         return at, np.rint(values[good]).astype(np.int64)
 
-    def _rank_at(self, word: int, at: Integers, what: str) -> tuple[Integers, Integers]:
+    def _rank_at(self, word: int, at: Integers, what: str, below: str = "") -> tuple[Integers, Integers]:
+        """Return a rank from each line, and which lines have it; ``below`` explains why none is below 0."""
         at, ranks = self._whole(word, at, what)
-        good = (ranks >= 0) & (ranks < self._size)
-        return self._keep(at, good, f"{what} must be a rank from 0 to {self._size - 1}", word), ranks[good]
+        low, high = ranks >= 0, ranks < self._size
+        rule = f"{what} must be a rank from 0 to {self._size - 1}"
+        self._keep(at, low, rule, word, below)
+        self._keep(at, high, rule, word)
+        return at[low & high], ranks[low & high]
 
     def _take_partner(self, action: Action, at: Integers) -> Integers:
         """Read partner, tag and root."""
         if action.peer != NOWHERE:
-            at, ranks = self._rank_at(action.peer, at, "partner")
+            at, ranks = self._rank_at(action.peer, at, "partner", _WILDCARDS)
             self._peer[at] = ranks
         if action.tag != NOWHERE:
             at, tags = self._whole(action.tag, at, "tag")
             low, high = tags >= 0, tags <= LARGEST_TAG
-            self._keep(at, low, "tag must be at least 0", action.tag, ": wildcards do not say what they matched")
+            self._keep(at, low, "tag must be at least 0", action.tag, _WILDCARDS)
             self._keep(at, high, f"tag must be at most {LARGEST_TAG}", action.tag)
             at = at[low & high]
             self._tag[at] = tags[low & high]
@@ -289,7 +303,7 @@ class _Reader:
             "action makes a communicator whose members these traces do not state and is|"
             "actions make communicators whose members these traces do not state and are"
         )
-        self._remarks.count(words, "left out", len(at))
+        self._remarks.count(words, "left out; collectives on such communicators are replayed on all ranks", len(at))
 
     def take_isend(self, at: Integers) -> None:
         """Name a request."""
@@ -313,7 +327,7 @@ class _Reader:
 
     def take_sendrecv(self, at: Integers) -> None:
         """Also read the source; both tags are 0."""
-        at, ranks = self._rank_at(5, at, "source")
+        at, ranks = self._rank_at(5, at, "source", _WILDCARDS)
         self._source[at] = ranks
 
     def take_allgatherv(self, at: Integers) -> None:

@@ -46,7 +46,7 @@ def read_ti(path: Path, *, flops_per_second: float = FLOPS_PER_SECOND) -> Conver
     remarks = Remarks()
     ranks = []
     faults: list[str] = []
-    for rank, (lines, size) in enumerate(_ranks(path)):
+    for rank, (lines, size) in enumerate(_ranks(path, remarks)):
         try:
             said = understand(lines, rank, size, flops_per_second, remarks)
         except UsageError as error:
@@ -72,7 +72,7 @@ def _tell_of_missing_ends(lines: Lines, said: ActionLines, remarks: Remarks) -> 
     remarks.count(words, times=int(said.are("init").any() and not said.are("finalize").any()))
 
 
-def _ranks(path: Path) -> Iterator[tuple[Lines, int]]:
+def _ranks(path: Path, remarks: Remarks) -> Iterator[tuple[Lines, int]]:
     """Yield each rank's lines and the number of ranks."""
     files = read_lines(path)
     if not len(files):
@@ -80,8 +80,19 @@ def _ranks(path: Path) -> Iterator[tuple[Lines, int]]:
     merged = _merged(_actions(files, 0)) if len(files) == 1 else ()
     for lines in merged:
         yield lines, len(merged)
+    skipped, first = 0, ""
     for rank in range(0 if merged else len(files)):
-        yield _of_rank(_actions(files, rank), rank, files.place(rank)), len(files)
+        lines = _actions(files, rank)
+        own = _of_rank(lines, rank, files.place(rank))
+        if others := int((~own).sum()):
+            skipped += others
+            first = first or lines.place(int(np.argmin(own)))
+        yield lines.where(own), len(files)
+    words = (
+        "line in the file of a rank does not begin with that rank and is|"
+        "lines in the files of ranks do not begin with these ranks and are"
+    )
+    remarks.count(words, f"left out, as by SimGrid: first {first}", skipped)
 
 
 def _actions(files: Lines, line: int) -> Lines:
@@ -95,18 +106,18 @@ def _actions(files: Lines, line: int) -> Lines:
     return read_lines(here if from_here else beside, files.place(line))
 
 
-def _of_rank(lines: Lines, rank: int, named: str) -> Lines:
-    """Return the lines of a rank in its own file; like SimGrid, skip the others.
+def _of_rank(lines: Lines, rank: int, named: str) -> Mask:
+    """Tell which lines in the file of a rank are its own; like SimGrid, skip the others.
 
     Raises:
         UsageError: If all are skipped. The list, named at a place, is probably in the order of names: t.0, t.1, t.10.
     """
     ranks, good = lines.whole(np.arange(len(lines)), _RANK)
-    own = good & (ranks == rank)
+    own: Mask = good & (ranks == rank)
     if len(lines) and not own.any():
         rule = f"file must have actions of rank {rank}, as the list has a file for each rank in their order"
         raise UsageError(f"{named}: {lines.text.file}: {rule}, got {lines.words(0)[0]!r} as the rank of its first line")
-    return lines.where(own)
+    return own
 
 
 def _merged(lines: Lines) -> list[Lines]:

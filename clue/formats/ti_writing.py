@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from clue.collectives import Collective
 from clue.errors import UsageError
-from clue.formats.plain import Branch, Compute, Plain, Poll, Sleep, Step, Transfer, Wait, Whole, plain
+from clue.formats.plain import Branch, Compute, Plain, Poll, Sleep, Step, Transfer, Wait, Whole, free_tags, plain
 from clue.formats.remarks import Remarks, Written
 from clue.formats.ti_actions import FLOPS_PER_SECOND
 from clue.trace import Op, Trace
@@ -55,7 +55,10 @@ def write_ti(
     for rank, steps in enumerate(program.steps):
         lines = _Actions(program, rank, flops_per_second, keys, remarks).lines(steps)
         files[f"{name}.{rank}"] = "".join(f"{rank} {line}\n" for line in lines)
-    return Written(files, remarks.lines, (f"computation is written at {flops_per_second:g} flop/s of CPU time",))
+    hints = [f"computation is written at {flops_per_second:g} flop/s of CPU time"]
+    if any(isinstance(step, Whole) for steps in program.steps for step in steps):
+        hints.append("SimGrid chooses the algorithms of collectives; with --lower they are messages, by those of clue")
+    return Written(files, remarks.lines, tuple(hints))
 
 
 def _serial(steps: Sequence[Step]) -> Iterator[Step]:
@@ -76,13 +79,13 @@ class _Keys:
 
     def __init__(self, program: Plain, remarks: Remarks) -> None:
         self._shuffled: set[Key] = set()
-        self._next = 0
+        self._free: Iterator[int] = iter(())
         for rank, steps in enumerate(program.steps):
             self._find_shuffled(rank, steps)
         self._own: dict[tuple[Key, int], int] = {}
         if self._shuffled:
-            self._next = 1 + max(
-                step.tag for steps in program.steps for step in _serial(steps) if isinstance(step, Transfer)
+            self._free = free_tags(
+                {step.tag for steps in program.steps for step in _serial(steps) if isinstance(step, Transfer)}
             )
             remarks.count(
                 "channel has messages|channels have messages",
@@ -111,8 +114,7 @@ class _Keys:
             return key[2]
         tag = self._own.get((key, serial))
         if tag is None:
-            tag = self._own[key, serial] = self._next
-            self._next += 1
+            tag = self._own[key, serial] = next(self._free)
         return tag
 
 

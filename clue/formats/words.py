@@ -25,6 +25,8 @@ _BLANK, _NEWLINE = ord(" "), ord("\n")
 DIGITS = 15
 #: Largest file of another format, bytes: reading it takes ten times this memory, in addition to the file.
 LARGEST_FILE = 2 * 10**9
+#: Beginning of a file that gzip compressed.
+_GZIP = b"\x1f\x8b"
 #: Maximum length of a name that can be compared, bytes.
 _NAME = 16
 
@@ -187,7 +189,9 @@ def _mixed(halves: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 def unreadable(file: Path, error: OSError | ValueError, what: str, place: str = "") -> UsageError:
     """Return the error for a file that is missing or not text, with the place where the file is named."""
-    why = error.strerror if isinstance(error, OSError) and error.strerror else error
+    why: object = error.strerror if isinstance(error, OSError) and error.strerror else error
+    if isinstance(error, UnicodeDecodeError) and error.object.startswith(_GZIP):
+        why = "one that gzip compressed: unpack it"
     return UsageError(f"{place}{': ' if place else ''}{file}: {what} must be readable text, got {why}")
 
 

@@ -307,6 +307,16 @@ def test_what_no_benchmark_shows_is_said_once() -> None:
     assert [note.split(":")[0] for note in found.notes] == ["send overhead, acknowledgements, progress"]
 
 
+def test_damaged_data_are_told() -> None:
+    """With -c, OSU's last column says whether data arrived as they were sent; rows not used do not count."""
+    damaged = OSU_BIBW.replace("1600.00              Pass", "1600.00              Fail")
+    other = damaged.replace("Bi-Directional Bandwidth", "Allreduce Latency").replace("Bandwidth (MB/s)", "Latency (us)")
+    for text, told in ((OSU_BIBW, []), (damaged, ["1 row"]), (damaged.replace("Pass", "Fail") + other, ["2 rows"])):
+        notes = read_benchmark(text, "runs/bibw.txt").notes
+        said = [f"validation: bibw.txt says that data arrived damaged in {rows}: measure again" for rows in told]
+        assert [note for note in notes if note.startswith("validation")] == said
+
+
 def test_benchmarks_of_one_job_are_told_apart() -> None:
     """A file with several benchmarks is read part by part, in any order; unknown benchmarks are ignored."""
     collective = OSU_LATENCY.replace("OSU MPI Latency", "OSU MPI Broadcast Latency").replace("2.5", "9.5")

@@ -107,6 +107,15 @@ def test_options_say_what_the_platform_cannot() -> None:
     assert "--cfg=smpi/coll-selector:mpich" in options
 
 
+@pytest.mark.parametrize(("library", "hints"), [("mpich", 2), ("mpich-flat", 2), ("openmpi", 1)])
+def test_a_selector_with_which_simgrid_aborts_is_told(library: str, hints: int) -> None:
+    """SimGrid 3.32 aborts replays of some collectives with the selector of MPICH, not with that of Open MPI."""
+    one = machine()
+    found = write_platform(replace(one, network=replace(one.network, collective_library=library)), "x.xml").hints
+    assert len(found) == hints
+    assert all("bcast, reduce and allreduce with smpi/coll-selector:mpich" in each for each in found[1:])
+
+
 @pytest.mark.parametrize(
     ("contention", "told"),
     [

@@ -82,6 +82,30 @@ def test_waits_out_of_order_get_tags_of_their_own() -> None:
     assert "out of order" in remarks[0]
 
 
+def test_tags_stay_within_those_of_mpi() -> None:
+    """Where a program uses the largest tag of all, new ones are those that it does not use.
+
+    The world uses the tags 0, 2 and 2^31 - 1, and waits for two messages of tag 2 out of order: a message of a pair
+    gets tag 1, which is free; then the two messages get tags 3 and 4.
+    """
+    trace = TraceBuilder(2)
+    pair = trace.communicator([1, 0])
+    for tag in (0, 2**31 - 1):
+        trace[0].send(1, 8, tag=tag)
+        trace[1].recv(0, tag=tag)
+    trace[0].send(0, 16, tag=5, comm=pair)
+    trace[1].recv(1, tag=5, comm=pair)
+    first, second = trace[0].isend(1, 8, 2), trace[0].isend(1, 16, 2)
+    trace[0].wait(second)
+    trace[0].wait(first)
+    for _ in range(2):
+        trace[1].recv(0, tag=2)
+    lines = written(trace)[0]
+    assert [line.split()[3] for line in lines[0] if " send " in line] == ["0", "2147483647", "1"]
+    assert [line.split()[3] for line in lines[0] if " isend " in line] == ["3", "4"]
+    assert [line.split()[3] for line in lines[1] if " recv " in line] == ["0", "2147483647", "1", "3", "4"]
+
+
 def test_messages_to_oneself_are_told() -> None:
     """Waits for messages of a rank to itself cause a remark, as receive and send have the same name."""
     trace = TraceBuilder(1)
@@ -351,12 +375,14 @@ def test_one_file_for_all_ranks(tmp_path: Path) -> None:
 
 
 def test_lines_of_others_are_passed_over(tmp_path: Path) -> None:
-    """In a file per rank, lines of other ranks are ignored, as SimGrid does."""
+    """In a file per rank, lines of other ranks are ignored, as SimGrid does, with a remark that names the first."""
     for rank in range(2):
         (tmp_path / f"t.{rank}").write_text("word compute 5\n1 compute 10\n\n0 compute 20\n# 0 compute 1\n")
     (tmp_path / "t").write_text("t.0\nt.1\n")
     converted = read_ti(tmp_path / "t", flops_per_second=1e9)
     assert [ops(converted, rank) for rank in range(2)] == [[(Op.COMPUTE, 20, 0, 0)], [(Op.COMPUTE, 10, 0, 0)]]
+    words = "4 lines in the files of ranks do not begin with these ranks and are left out, as by SimGrid: first"
+    assert converted.remarks == (f"{words} {tmp_path / 't.0'}:1",)
 
 
 def test_files_in_another_order_than_the_ranks_are_refused(tmp_path: Path) -> None:
@@ -420,11 +446,29 @@ def test_a_name_alone_is_that_of_a_file_beside_the_list(tmp_path: Path, monkeypa
         read_ti(Path("runs/t"))
 
 
+#: Actions with as many words as SimGrid reads, on each of two ranks.
+LONGEST_LINES = """init 1; compute 5; sleep 0; location prog.c 7; isend 0 1 8 6; irecv 0 1 8 6; test 0 0 1; wait 0 0 1;
+isend 0 2 8 6; irecv 0 2 8 6; waitall 2; sendRecv 8 1 8 1 6 6; barrier; bcast 8 0 6; reduce 8 5 0 6; allreduce 8 5 6;
+alltoall 8 8 6 6; alltoallv 16 8 8 16 8 8 6 6; gather 8 8 0 6 6; scatter 8 8 0 6 6; gatherv 8 8 8 0 6 6;
+scatterv 8 8 8 0 6 6; allgather 8 8 6 6; allgatherv 8 8 8 6 6 0 8; reducescatter 8 8 5 6; scan 8 5 6; exscan 8 5 6;
+comm_size 2; finalize"""
+
+
+def test_no_word_of_an_action_is_left_out(tmp_path: Path) -> None:
+    """Lines with all words that an action may have, the optional ones too, are read without a remark on them."""
+    actions = LONGEST_LINES.replace("\n", " ")
+    remarks = read(tmp_path, actions, actions.replace("sendRecv 8 1 8 1", "sendRecv 8 0 8 0")).remarks
+    assert not [each for each in remarks if "go on" in each or "goes on" in each]
+
+
 TOLD = {
     "isend 1 0 5": "1 request is waited for by no action; its rank waits for it at its end",
     "isend 1 0 5; wait 0 1 0; wait 0 1 0": "1 wait has no request left to wait for and is left out",
     "irecv 1 0 5; test 1 0 0; waitall": "1 test is taken as having found nothing",
-    "comm_split": "1 action makes a communicator whose members these traces do not state and is left out",
+    "comm_split": "1 action makes a communicator whose members these traces do not state and is left out; "
+    "collectives on such communicators are replayed on all ranks",
+    "compute 5 6; send 1 0 10 6 77 88; waitall 2 3": "3 lines go on after the last words of their actions; the rest is "
+    "left out",
 }
 
 
@@ -435,7 +479,10 @@ def test_what_clue_cannot_hold_is_told(actions: str, tmp_path: Path) -> None:
 
 
 BAD = {
-    "send 2 0 5": r"t\.0:1: partner must be a rank from 0 to 1, got 2",
+    "send 2 0 5": r"t\.0:1: partner must be a rank from 0 to 1, got 2$",
+    "recv -555 0 5": r"t\.0:1: partner must be a rank from 0 to 1, got -555: wildcards do not say what they matched$",
+    "sendRecv 7 1 8 -555": r"t\.0:1: source must be a rank from 0 to 1, got -555: wildcards do not say .* matched$",
+    "bcast 8 -1": r"t\.0:1: root must be a rank from 0 to 1, got -1$",
     "recv 1 -444 5": r"t\.0:1: tag must be at least 0, got -444",
     "recv 1 2147483648 5": r"t\.0:1: tag must be at most 2147483647, got 2147483648$",
     "send 1 0": r"t\.0:1: send must have 3 numbers after it, got 2$",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,13 @@ def test_file_must_be_text(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"0 init\n\xff\xfe\n")
     with pytest.raises(UsageError, match="binary: file must be readable text"):
         read_lines(tmp_path / "binary")
+
+
+def test_a_compressed_file_is_told(tmp_path: Path) -> None:
+    """A file that gzip compressed is refused with what to do."""
+    (tmp_path / "t.gz").write_bytes(gzip.compress(b"0 init\n"))
+    with pytest.raises(UsageError, match=r"t\.gz: file must be readable text, got one that gzip compressed: unpack it"):
+        read_lines(tmp_path / "t.gz")
 
 
 def one_by_one(events: list[tuple[int, int, int]]) -> tuple[list[int], list[bool]]:

@@ -1228,6 +1228,12 @@ def test_members_must_make_the_same_call() -> None:
         collective(lambda r: Call(Op.BARRIER if r == 1 else Op.BCAST, peer=0, nbytes=8))
 
 
+def test_members_must_name_the_same_root() -> None:
+    """A broadcast from rank 1 on one rank and from rank 0 on the others is an error."""
+    with pytest.raises(ReplayError, match="rank 2 names 1 in its BCAST where another one names 0"):
+        collective(lambda r: Call(Op.BCAST, peer=int(r == 2), nbytes=8))
+
+
 def test_algorithms_that_cannot_be_followed_are_said() -> None:
     """A warning says that a Gatherv in a live run is linear, whatever the machine states.
 

@@ -15,7 +15,7 @@ from clue.kernel import compile_program, computation_bound, simulate
 from clue.kernel.reference.virtual_time import VirtualTime
 from clue.machine import Machine, Placement
 from clue.result import Activity, Result
-from clue.trace import Flag, Op, Trace, TraceBuilder
+from clue.trace import ROOTED, Flag, Op, Trace, TraceBuilder
 from tests.kernel.cases import EAGER_LIMIT, ENGINES, machine
 from tests.properties import examples
 
@@ -106,6 +106,27 @@ def test_collective_mismatch_is_an_error_that_names_both_ranks() -> None:
     trace[1].collective(Op.REDUCE, 8)
     with pytest.raises(ReplayError, match="call 0 is BCAST on rank 0 and REDUCE on rank 1"):
         simulate(trace.build(), machine())
+
+
+@pytest.mark.parametrize("op", sorted(ROOTED))
+def test_different_roots_are_an_error_that_names_both_ranks(op: Op) -> None:
+    """A rooted collective whose members name two roots is an error, also if the collectives before it agree."""
+    trace = TraceBuilder(3)
+    for rank in range(3):
+        trace[rank].collective(op, 8, root=2)
+        trace[rank].collective(Op.ALLREDUCE, 8)
+        trace[rank].collective(op, 8, root=int(rank == 1))
+    with pytest.raises(ReplayError, match=f"call 2, {op.name}, has root 0 on rank 0 and 1 on rank 1"):
+        simulate(trace.build(), machine())
+
+
+def test_roots_of_collectives_without_one_do_not_matter() -> None:
+    """What stands in the place of the root of a barrier or an allreduce may differ."""
+    trace = TraceBuilder(2)
+    for rank in range(2):
+        trace[rank].collective(Op.BARRIER, root=rank)
+        trace[rank].collective(Op.ALLREDUCE, 8, root=rank)
+    assert simulate(trace.build(), machine()).makespan > 0
 
 
 def test_missing_collective_call_is_an_error() -> None:

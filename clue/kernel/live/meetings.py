@@ -13,7 +13,7 @@ from clue.errors import ReplayError
 from clue.kernel.model.costs import Costs, placed
 from clue.kernel.model.program import MANNERS, Row, collective_of, manner_of
 from clue.machine import AlgorithmChoice
-from clue.trace import PROC_NULL, Op
+from clue.trace import PROC_NULL, ROOTED, Op
 
 #: Collectives of which each member knows its own size, and only the root knows all.
 _PARTLY_KNOWN = frozenset({Op.GATHERV, Op.SCATTERV})
@@ -102,12 +102,17 @@ class Meeting:
         """Let a member join.
 
         Raises:
-            ReplayError: If it makes another call than the others.
+            ReplayError: If it makes another call than the others, or names another root.
         """
         if row.op != self.row.op:
             raise ReplayError(
                 f"members of a communicator must make the same collective calls: rank {row.members[position]} makes "
                 f"{Op(row.op).name} where another one makes {Op(self.row.op).name}"
+            )
+        if row.op in ROOTED and row.peer != self.row.peer:
+            raise ReplayError(
+                f"members of a communicator must name the same root: rank {row.members[position]} names {row.peer} in "
+                f"its {Op(row.op).name} where another one names {self.row.peer}"
             )
         self.payloads[position] = payload
         self.neighbors[position] = row.entries

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from clue.collectives import Collective, Manner
 from clue.errors import ReplayError
 from clue.result import Unmodelled
-from clue.trace import ANY, COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
+from clue.trace import ANY, COLLECTIVES, PROC_NULL, ROOTED, Flag, Op, Ops, Trace
 from clue.trace.columns import within
 from clue.trace.sites import Sites
 
@@ -322,8 +322,18 @@ def _collectives_on(
             f"{trace.name}: members of communicator {context} must make the same collective calls: call {at} is "
             f"{Op(codes[0, at]).name} on rank {group[0]} and {Op(codes[other, at]).name} on rank {group[other]}"
         )
+    roots = ops.peer[calls]
+    differing = np.flatnonzero(np.isin(codes[0], list(ROOTED)) & (roots != roots[0]).any(axis=0))
+    if differing.size:
+        at = differing[0]
+        other = int(np.flatnonzero(roots[:, at] != roots[0, at])[0])
+        raise ReplayError(
+            f"{trace.name}: members of communicator {context} must name the same root: call {at}, "
+            f"{Op(codes[0, at]).name}, has root {roots[0, at]} on rank {group[0]} and {roots[other, at]} on rank "
+            f"{group[other]}"
+        )
     sizes = ops.nbytes[calls.T]
-    said = (codes[0], ops.peer[calls[0]], ops.tag[calls[0]], ops.flags[calls[0]] & MANNERS)
+    said = (codes[0], roots[0], ops.tag[calls[0]], ops.flags[calls[0]] & MANNERS)
     built = []
     for i, (code, root, element, flags) in enumerate(zip(*(column.tolist() for column in said), strict=True)):
         manner = manner_of(flags, element)
