@@ -240,7 +240,8 @@ def _about_others(sampler: RankingSampler) -> Iterator[str]:
     if sampler.passed_over:
         yield (
             f"samples: with the stated noise {sampler.passed_over:,} more options may be among the first; they "
-            "are not sampled: ask for more of the first to have them compared (--top)"
+            "are not sampled, so the others are the best in fewer samples than shown: ask for more of the first to "
+            "have them compared (--top)"
         )
 
 
