@@ -28,6 +28,7 @@ from clue.machine import Machine, NodeNoise
 from clue.trace import COLLECTIVES, PROC_NULL, Op, Ops
 from clue.uncertainty.noise import Sampling, within_reach
 from clue.uncertainty.spread import TAIL
+from clue.units import count_of
 
 #: Boundaries between kinds: shares of communication, and mean message sizes, bytes.
 SHARES, MESSAGES = (0.1, 0.5), (4096.0,)
@@ -221,7 +222,7 @@ class ModelError:
     def in_words(self, expected: Expected) -> str:
         """Return the expected error and its basis in words."""
         return (
-            f"± {math.expm1(expected.reach):.1%} by the model's errors in {self.cases} validated cases, "
+            f"± {math.expm1(expected.reach):.1%} by the model's errors in {count_of(self.cases, 'validated case')}, "
             f"{expected.alike} of this kind ({self.source}, {self.date})"
         )
 
