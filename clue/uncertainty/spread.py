@@ -61,6 +61,14 @@ class Spread:
         return Spread(min(self.low, figure * math.exp(-reach)), self.median, max(self.high, figure * math.exp(reach)))
 
 
+def about_few(sampling: Sampling, what: str) -> Iterator[str]:
+    """Yield that there are too few samples to judge something by, if that is so."""
+    if sampling.samples < FEW:
+        few = count_of(sampling.samples, "sample")
+        says = "says" if sampling.samples == 1 else "say"
+        yield f"{few} {says} little of {what}: {FEW} or more are better"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
     """The makespan of a simulation in samples of its noise.
@@ -86,12 +94,9 @@ class Sampled:
 
     def remarks(self) -> Iterator[str]:
         """Yield caveats of the interval."""
-        if self.sampling.samples < FEW:
-            few = count_of(self.sampling.samples, "sample")
-            says = "says" if self.sampling.samples == 1 else "say"
-            yield f"{few} {says} little of an interval: {FEW} or more are better"
+        yield from about_few(self.sampling, "an interval")
         # Of few samples, all may be longer by chance.
-        elif self.makespan < Spread.of(self.makespans).low:
+        if self.sampling.samples >= FEW and self.makespan < Spread.of(self.makespans).low:
             yield (
                 "the makespan without noise is below nine of ten samples: where bursts differ from rank to rank, all "
                 "wait for the slowest, and a recording with such noise already gets it twice; the interval holds both"
