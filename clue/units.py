@@ -409,3 +409,11 @@ def format_share(share: float, decimals: int = 0, sign: str = "") -> str:
         sign: ``"+"`` to show the sign of a positive share, too.
     """
     return f"{share:{sign}.{decimals}%}" if abs(share) < 1e4 else f"{100 * share:{sign}.3g}%"
+
+
+def format_probability(share: float) -> str:
+    """Format a probability: ``"12%"``; ``"<1%"`` and ``">99%"`` where rounding would make it impossible or certain."""
+    text = f"{share:.0%}"
+    if text == "0%" and share > 0:
+        return "<1%"
+    return ">99%" if text == "100%" and share < 1 else text

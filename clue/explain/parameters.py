@@ -31,15 +31,13 @@ A figure of 0 has no parameter: it stays 0. Where a parameter changes over time,
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import product
 from operator import is_
 from typing import Any
 
-from clue.kernel.model.costs import crosses_domains
+from clue.kernel.model.costs import places_in_use
 from clue.machine import (
     Contention,
     Curve,
@@ -157,26 +155,24 @@ def _scaled(figure: str, node: NodeType, factor: float) -> NodeType:
 
 def _links(machine: Machine, placement: Placement) -> dict[str, list[Link]]:
     """Return the links between the nodes with ranks, by name: for each name the link of every epoch."""
-    ranks_on = Counter(placement.nodes)
-    nodes_of = Counter(machine.nodes[node].name for node in ranks_on)
-    crowded = dict.fromkeys(machine.nodes[node].name for node, ranks in ranks_on.items() if ranks > 1)
-    networks = [state.network for state in machine.epochs]
+    networks = [state.network.links for state in machine.epochs]
     links: dict[str, list[Link]] = {}
-    for pair in product(nodes_of, repeat=2):
-        if pair[0] != pair[1] or nodes_of[pair[0]] > 1:
-            stated = any(pair in network.pairs for network in networks)
-            name = f"pairs.{'–'.join(sorted(pair))}" if stated else "between_nodes"
-            links[name] = [network.link(pair[0], pair[1], same_node=False) for network in networks]
-    for name in crowded:
-        stated = any(name in network.within for network in networks)
-        within = [network.link(name, name, same_node=True) for network in networks]
+    for place in places_in_use(machine, placement):
+        if place.across:
+            links["across_domains"] = [network[place] for network in networks if place in network]
+            continue
+        here = [network.get(place, network[Place(place.within)]) for network in networks]
         # A link used both within and between nodes is one parameter.
-        if not any(all(map(is_, within, known)) for known in links.values()):
-            links[f"within.{name}" if stated else "within_node"] = within
-    if crosses_domains(machine, placement):
-        across = (network.across_domains for network in networks)
-        links["across_domains"] = [link for link in across if link is not None]
+        if not place.within or not any(all(map(is_, here, known)) for known in links.values()):
+            links[_name(place)] = here
     return links
+
+
+def _name(place: Place) -> str:
+    """Return the name of the link at a position."""
+    if place.within:
+        return f"within.{place.types[0]}" if place.types else "within_node"
+    return f"pairs.{'–'.join(sorted(place.types))}" if place.types else "between_nodes"
 
 
 def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:

@@ -6,7 +6,7 @@ Terms and parameters follow the CLUE paper, section 3. All times are in seconds,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, count, islice, repeat
@@ -16,6 +16,7 @@ from clue.display import frame_of, html, short_repr
 from clue.errors import UsageError
 from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, NoContention
+from clue.machine.curve import Curve
 from clue.machine.link import Link, LinkNoise
 from clue.machine.parts import Sockets
 from clue.machine.speed import SpeedCurve
@@ -213,6 +214,10 @@ class Place(NamedTuple):
     across: bool = False
 
 
+#: Stands for links that no message takes.
+_NO_LINK = Link(Curve.line(0.0), Curve.line(0.0))
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """The network of a machine.
@@ -262,6 +267,23 @@ class Network:
     def without_noise(self) -> Network:
         """The network without the noise of its links, on which no simulated time depends."""
         return self.map(lambda link, _: replace(link, noise=LinkNoise()))
+
+    def only(self, places: Collection[Place]) -> Network:
+        """Return the network without links at other positions, and without contention if none of these joins nodes.
+
+        Where it has to state a link, it has one of these; so it is the same network whatever the others were.
+        """
+        first = self.links[min(places)] if places else _NO_LINK
+        between, within, across = Place(within=False), Place(within=True), Place(within=True, across=True)
+        return replace(
+            self,
+            between_nodes=self.between_nodes if between in places else first,
+            within_node=self.within_node if within in places else first,
+            pairs={pair: link for pair, link in self.pairs.items() if Place(within=False, types=pair) in places},
+            within={name: link for name, link in self.within.items() if Place(within=True, types=(name,)) in places},
+            contention=NoContention() if all(place.within for place in places) else self.contention,
+            across_domains=self.across_domains if across in places else None,
+        )
 
     @property
     def states_overheads(self) -> bool:

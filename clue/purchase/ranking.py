@@ -32,6 +32,7 @@ from clue.purchase.scenario import COSTS, Criterion, Limits, Option, Scenario
 from clue.purchase.scores import Scores, twelve_digits
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
+from clue.uncertainty.spread import about_few
 from clue.units import format_share
 
 #: By default, up to the first number of options all are ranked; of more options, the second number.
@@ -107,8 +108,8 @@ def rank_options(
                 sampler = RankingSampler(search, scores, predictor, sampling, progress, scenario=scenario, error=error)
                 sampled = sampler.sample() if sampler.is_worth_it else []
                 notes += _about_noise(sampler) if sampling.noise else _about_parts(sampled)
-                notes += _about_others(sampler)
-                notes += _about_limits(sampled)
+                notes += about_few(sampling, "intervals, probabilities and shared positions") if sampled else ()
+                notes += (*_about_others(sampler), *_about_limits(sampled))
                 notes += _about_queue(scenario)
         except KeyboardInterrupt:
             search.interrupt(*criteria.values())
@@ -240,7 +241,8 @@ def _about_others(sampler: RankingSampler) -> Iterator[str]:
     if sampler.passed_over:
         yield (
             f"samples: with the stated noise {sampler.passed_over:,} more options may be among the first; they "
-            "are not sampled: ask for more of the first to have them compared (--top)"
+            "are not sampled, so the others are the best in fewer samples than shown: ask for more of the first to "
+            "have them compared (--top)"
         )
 
 

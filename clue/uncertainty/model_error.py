@@ -23,10 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.kernel import Candidate, Program, computation_bound
-from clue.machine import Machine, NodeNoise, Placement
+from clue.kernel.model.costs import places_in_use
+from clue.machine import Machine, NodeNoise
 from clue.trace import COLLECTIVES, PROC_NULL, Op, Ops
 from clue.uncertainty.noise import Sampling, within_reach
 from clue.uncertainty.spread import TAIL
+from clue.units import count_of
 
 #: Boundaries between kinds: shares of communication, and mean message sizes, bytes.
 SHARES, MESSAGES = (0.1, 0.5), (4096.0,)
@@ -174,7 +176,7 @@ class Expected:
         """Return the factor of a makespan in each sample, shape (samples,).
 
         The shared part is drawn for the program, the other part for program and machine model: options that differ
-        only in the number of nodes have it in common.
+        only in the number of nodes have it in common, as long as messages take the same links.
         """
         model = model_of(where)
         return np.exp(
@@ -220,7 +222,7 @@ class ModelError:
     def in_words(self, expected: Expected) -> str:
         """Return the expected error and its basis in words."""
         return (
-            f"± {math.expm1(expected.reach):.1%} by the model's errors in {self.cases} validated cases, "
+            f"± {math.expm1(expected.reach):.1%} by the model's errors in {count_of(self.cases, 'validated case')}, "
             f"{expected.alike} of this kind ({self.source}, {self.date})"
         )
 
@@ -231,20 +233,21 @@ def intervals(edges: tuple[float, ...], end: float) -> Iterator[tuple[float, flo
 
 
 def model_of(where: Candidate) -> tuple[str, ...]:
-    """Return the key of a machine model: figures of the network and of the node types with ranks, also after changes.
+    """Return the key of a machine model: figures of the nodes with ranks and of the links between them, at all times.
 
-    It has no numbers of nodes, names, prices, sizes of memory or noise, and no order of regions or links: figures on
-    which no predicted time depends.
+    It has no numbers of nodes, names, prices, sizes of memory or noise, no order of regions or links, and no link or
+    contention that the program's messages cannot meet: figures on which no predicted time depends.
     """
-    later = (part for at, state in where.machine.changes for part in (repr(at), *_figures(state, where.placement)))
-    return (*_figures(where.machine, where.placement), *later)
+    later = (part for at, state in where.machine.changes for part in (repr(at), *_figures(state, where)))
+    return (*_figures(replace(where.machine, changes=()), where), *later)
 
 
-def _figures(state: Machine, placement: Placement) -> tuple[str, ...]:
+def _figures(state: Machine, where: Candidate) -> tuple[str, ...]:
     """Return the figures of a machine between two changes."""
-    used = {state.nodes[node].name: state.nodes[node] for node in placement.nodes}
+    used = {state.nodes[node].name: state.nodes[node] for node in where.placement.nodes}
     types = {repr(replace(each.timed.in_order, name="", noise=NodeNoise())) for each in used.values()}
-    return (*sorted(types), repr(state.network.without_noise.in_order))
+    network = state.network.only(places_in_use(state, where.placement, where.instances))
+    return (*sorted(types), repr(network.without_noise.in_order))
 
 
 def student(x: float, degrees: float) -> float:

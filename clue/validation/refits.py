@@ -112,7 +112,12 @@ class Validation:
 
     @property
     def noise_is_measured(self) -> bool:
-        """Whether a case has several runs, or states their spread; otherwise the noise is assumed."""
+        """Whether runs show it; otherwise the noise is assumed, as each case has one run, or as they differ by less."""
+        return self.spread_is_known and self.noise > LEAST_NOISE
+
+    @property
+    def spread_is_known(self) -> bool:
+        """Whether a case has several runs, or states their spread."""
         return any(each.case.spread is not None for each in self.compared)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from statistics import NormalDist
@@ -14,6 +15,7 @@ from clue.purchase import Criterion, Option, Ranking, Scenario, rank_options
 from clue.purchase.costs import Cloud, Costs, Electricity, Licence, Number, Part, Per, Racks, Stated, hardware_of
 from clue.purchase.prices import at_best, drawn, figures_for, figures_of, is_uncertain, with_factors
 from clue.purchase.scenario import Limits
+from clue.report.ranking.document import ranking_document
 from clue.uncertainty import Sample, Sampling
 from clue.units import YEAR, Money
 from tests.kernel.cases import machine
@@ -173,6 +175,15 @@ def test_uncertain_prices_make_the_first_place_uncertain() -> None:
     assert spread is not None
     assert spread.low < 100 < spread.high
     assert ranking.entries[1].spread is None
+
+
+def test_the_document_of_a_score_that_does_not_vary_says_how_often_it_is_the_best() -> None:
+    """A fixed 105 is the best where 100 ± 10 % is dearer; it has no interval, and the shares add up to 1."""
+    ranking = by_cost(of_price("may be", 100, 0.1), of_price("is", 105))
+    document = json.loads(json.dumps(ranking_document(ranking)))
+    varies, fixed = (each["uncertainty"] for each in document["ranking"])
+    assert fixed["score"] is None and varies["score"]["low"] < 100 < varies["score"]["high"]
+    assert 0 < fixed["best"] < 1 and varies["best"] + fixed["best"] == pytest.approx(1.0)
 
 
 def test_a_price_that_options_have_in_common_does_not_make_their_order_uncertain() -> None:

@@ -48,6 +48,16 @@ def test_who_is_twice_as_fast_is_the_best_for_certain() -> None:
     assert [entry.best for entry in ranking.entries] == [1.0, 0.0]
 
 
+def test_few_samples_say_little() -> None:
+    """One sample puts either option first for certain, so a ranking of fewer than 20 says that they say little."""
+    options = option("a", factor=0.1), option("b", factor=0.1, pf=1.01)
+    scenario = Scenario("by hand", (workload(ranks=(1,)),), options, criterion=Criterion.MAKESPAN)
+    for samples, says in ((1, "1 sample says little of"), (19, "19 samples say little of"), (20, "")):
+        ranking = rank_options(scenario, ReplayPredictor(traces), sampling=Sampling(samples))
+        found = [warning for warning in ranking.warnings if "little of" in warning]
+        assert [warning.startswith(says) for warning in found] == [True] * bool(says)
+
+
 def test_who_is_a_little_faster_may_not_be() -> None:
     """A lead of 1 % against 10 % of noise: both share the position, and either may be best."""
     ranking = ranked(option("a", factor=0.1, pf=1.01), option("b", factor=0.1))
@@ -290,4 +300,5 @@ def test_of_very_many_that_may_come_among_the_first_some_are_only_counted() -> N
     options = [option(f"{i}", factor=0.1, pf=1 + i / 1000) for i in range(8)]
     ranking = ranked(*options, top=1)
     assert [position for _, position in positions(ranking)] == [1, 1, *[None] * 6]
-    assert any("6 more options may be among the first" in warning for warning in ranking.warnings)
+    (said,) = (warning for warning in ranking.warnings if "6 more options may be among the first" in warning)
+    assert "so the others are the best in fewer samples than shown" in said

@@ -155,9 +155,18 @@ def test_repeats_need_a_trace_and_have_to_be_there() -> None:
     assert [Path(each).name for each in scenario.workloads[0].components[0].application.repeats] == ["r-{ranks}.clue"]
 
 
-@pytest.mark.parametrize("arguments", [("--samples", "0"), ("--samples", "x"), ("--seed", "-1")])
-def test_numbers_that_make_no_sense(arguments: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Wrong numbers of samples and seeds end with status 2."""
+@pytest.mark.parametrize(
+    ("option", "number", "rule"),
+    [
+        ("--samples", "0", "must be a whole number of at least 1, got '0'"),
+        ("--samples", "x", "must be a whole number of at least 1, got 'x'"),
+        ("--seed", "-1", "must be a whole number of at least 0, got '-1'"),
+        ("--seed", "9" * 19, "must be a whole number of at least 0 and at most 18 digits, got '9999999999999999999'"),
+    ],
+)
+def test_numbers_that_make_no_sense(option: str, number: str, rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wrong numbers of samples and seeds end with status 2, and with the rule."""
     with pytest.raises(SystemExit) as ended:
-        run(capsys, "simulate", "run.yaml", *arguments)
+        run(capsys, "simulate", "run.yaml", option, number)
     assert ended.value.code == 2
+    assert rule in " ".join(capsys.readouterr().err.split())

@@ -219,6 +219,15 @@ def test_verdict_says_where_the_spread_of_runs_is_assumed() -> None:
     )
 
 
+def test_verdict_says_that_equal_runs_are_assumed_to_differ() -> None:
+    """Three equal runs of a case differ by 0 %, so the 0.5 % by which runs differ at least are an assumption."""
+    cases = (compared(1.004, 1.0, 1.0, 1.0), compared(0.996, 1.0, 1.0, 1.0))
+    assert next(iter(verdict(validation(compared=cases, error=0.004, noise=0.005)))) == (
+        "The mean absolute error of 2 cases is 0.4%, within the 0.5% by which runs are assumed to differ at least: "
+        "nothing is left to explain."
+    )
+
+
 def test_verdict_where_nothing_explains_or_nothing_is_wrong() -> None:
     """The verdict says if no parameter alone explains the error, and if the error is within the spread of runs."""
     assert list(verdict(validation(refit("latency", 1.5, 0.18))))[-1].startswith(

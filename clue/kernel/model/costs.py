@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from clue.collectives import BY_NODES, LIBRARIES_BY_NODES, Collective, default_choice
 from clue.kernel.model.cold import cold_types
 from clue.kernel.model.program import HostSpeed
-from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Placement
+from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Place, Placement
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -237,6 +238,32 @@ def crosses_domains(machine: Machine, placement: Placement) -> bool:
         return False
     places = set(zip(placement.nodes, machine.domains(placement.nodes), strict=True))
     return len(places) > len(set(placement.nodes))
+
+
+def places_in_use(machine: Machine, placement: Placement, instances: int = 1) -> list[Place]:
+    """Return the positions of the links that messages may take, those between nodes first.
+
+    Args:
+        machine: The machine. A position counts if its network states it at any time.
+        placement: Node of each rank of all instances, instance by instance.
+        instances: Copies of the program side by side, between which there are no messages.
+    """
+    stated = {place for state in machine.epochs for place in state.network.links}
+    ranks = len(placement.nodes) // instances
+    between: dict[Place, None] = {}
+    within: dict[Place, None] = {}
+    for first in range(0, len(placement.nodes), ranks or 1):
+        ranks_on = Counter(placement.nodes[first : first + ranks])
+        nodes_of = Counter(machine.nodes[node].name for node in ranks_on)
+        for pair in product(nodes_of, repeat=2):
+            if pair[0] != pair[1] or nodes_of[pair[0]] > 1:
+                own = Place(within=False, types=pair)
+                between[own if own in stated else Place(within=False)] = None
+        for node in (node for node, number in ranks_on.items() if number > 1):
+            own = Place(within=True, types=(machine.nodes[node].name,))
+            within[own if own in stated else Place(within=True)] = None
+    across = [Place(within=True, across=True)] if crosses_domains(machine, placement) else []
+    return [*between, *within, *across]
 
 
 def distance(machine: Machine) -> tuple[float, npt.NDArray[np.int64] | None]:

@@ -27,7 +27,7 @@ from clue.report.shared import style
 from clue.report.shared.scale import time_scale
 from clue.report.shared.table import NONE
 from clue.result import Result
-from clue.units import Money, format_exact, format_figure, format_number, format_share, format_time
+from clue.units import Money, format_exact, format_figure, format_number, format_probability, format_share, format_time
 
 if TYPE_CHECKING:
     from clue.explain import RankingExplanation
@@ -150,7 +150,8 @@ def _score(entry: Entry, ranking: Ranking) -> str:
 def _certainty(entry: Entry, ranking: Ranking, subject: str) -> str:
     if ranking.sampling is None or entry.best is None:
         return "Its probability was not computed: add --samples 200."
-    return f"{subject} is the best option in {entry.best:.0%} of {ranking.sampling.samples} samples of the uncertainty."
+    share = format_probability(entry.best)
+    return f"{subject} is the best option in {share} of {ranking.sampling.samples} samples of the uncertainty."
 
 
 # --- the ranking -----------------------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ def _option(entry: Entry, ranking: Ranking, workloads: Sequence[str]) -> Iterato
         ends = () if entry.spread is None else (entry.spread.low, entry.spread.high)
         low = None if entry.spread is None else entry.spread.low
         yield Cell(" to ".join(format_score(end, ranking.unit) for end in ends) or NONE, low)
-        yield Cell(NONE if entry.best is None else f"{entry.best:.0%}", entry.best)
+        yield Cell(NONE if entry.best is None else format_probability(entry.best), entry.best)
     outcomes: dict[str, WorkloadOutcome] = {each.workload: each for each in entry.workloads}
     for name in workloads:
         yield Cell(outcomes[name].told, outcomes[name].makespan) if name in outcomes else Cell(NONE)
@@ -216,7 +217,8 @@ def _scores(ranking: Ranking, placed: Sequence[Entry], total: int) -> Chart:
     rows = [
         Row(
             f"{each.position}. {each.option}",
-            format_score(each.score, ranking.unit) + ("" if each.best is None else f", best in {each.best:.0%}"),
+            format_score(each.score, ranking.unit)
+            + ("" if each.best is None else f", best in {format_probability(each.best)}"),
             None if each.spread is None else (each.spread.low / length, each.spread.high / length),
         )
         for each in placed

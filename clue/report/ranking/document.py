@@ -78,8 +78,9 @@ def _entry(entry: Entry) -> Document:
         document["reason"] = entry.reason
     if entry.bound is not None:
         document["bound"] = entry.bound
-    if entry.spread is not None:
-        document["uncertainty"] = {"score": interval(entry.spread), "best": entry.best}
+    if entry.best is not None:  # a score that does not vary has no interval, but may or may not be the best
+        score = None if entry.spread is None else interval(entry.spread)
+        document["uncertainty"] = {"score": score, "best": entry.best}
     return document
 
 

@@ -15,7 +15,7 @@ from clue.report.ranking.text import format_score
 from clue.report.shared import style
 from clue.report.shared.lettering import fit
 from clue.report.shared.scale import time_scale
-from clue.units import Money, count_of
+from clue.units import Money, count_of, format_probability
 
 #: Largest numbers of drawn options: with a position, and without one.
 MOST_PLACED, MOST_OTHERS = 40, 10
@@ -168,7 +168,7 @@ def _draw_intervals(axes: Axes, entries: Sequence[Entry], factor: float) -> npt.
 
 def _figure(entry: Entry, ranking: Ranking) -> str:
     score = format_score(entry.score, ranking.unit)
-    return score if entry.best is None else f"{score}   best in {entry.best:.0%}"
+    return score if entry.best is None else f"{score}   best in {format_probability(entry.best)}"
 
 
 def _unit(ranking: Ranking, entries: Sequence[Entry]) -> tuple[float, str]:

@@ -10,7 +10,18 @@ from clue.report.answers.text import answers_text
 from clue.report.queue.text import how_queued, queue_table
 from clue.report.shared.table import NONE, Fitted, add_row, bullets, heading, stack, table, words
 from clue.report.shared.warnings import warnings_text
-from clue.units import KWH, YEAR, format_amount, format_figure, format_measure, format_number, format_share, format_time
+from clue.units import (
+    KWH,
+    YEAR,
+    count_of,
+    format_amount,
+    format_figure,
+    format_measure,
+    format_number,
+    format_probability,
+    format_share,
+    format_time,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -111,13 +122,15 @@ def how_sampled(ranking: Ranking) -> str:
     if sampling is None:
         return ""
     model = (
-        f" and of the model's errors in {error.cases} validated cases ({error.source}, {error.date})" if error else ""
+        f" and of the model's errors in {count_of(error.cases, 'validated case')} ({error.source}, {error.date})"
+        if error
+        else ""
     )
     noise = "the stated noise" if sampling.noise else "what replays of a part may be off by"
     return (
-        f"At least {LEVEL:.0%} of {sampling.samples} samples of {noise}{model} (seed {sampling.seed}) lie between the "
-        "figures below scores and makespans. best: in how many samples the option is the best. Options share a "
-        f"position unless the first of it is better in {CERTAIN:.0%} of the samples."
+        f"At least {LEVEL:.0%} of {count_of(sampling.samples, 'sample')} of {noise}{model} (seed {sampling.seed}) lie "
+        "between the figures below scores and makespans. best: in how many samples the option is the best. Options "
+        f"share a position unless the first of it is better in {CERTAIN:.0%} of the samples."
     )
 
 
@@ -157,7 +170,7 @@ def _score(entry: Entry, unit: str) -> str | tuple[str, str]:
 
 
 def _share(entry: Entry) -> str:
-    return NONE if entry.best is None else f"{entry.best:.0%}"
+    return NONE if entry.best is None else format_probability(entry.best)
 
 
 def _workload_lines(entry: Entry) -> Iterator[tuple[str, str, str, str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clue.report.shared.scale import Scale, time_scale
 from clue.report.shared.table import add_row, facts, heading, stack, table
 from clue.report.shared.warnings import warnings_text
-from clue.units import format_size, format_time
+from clue.units import count_of, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -65,7 +65,7 @@ def _parts(steady: Steady) -> str:
 def _interval(sampled: Sampled) -> str:
     spread, sampling = sampled.spread, sampled.sampling
     ends = f"{format_time(spread.low)} to {format_time(spread.high)}, median {format_time(spread.median)}"
-    return f"{ends} ({sampling.samples} samples, seed {sampling.seed})"
+    return f"{ends} ({count_of(sampling.samples, 'sample')}, seed {sampling.seed})"
 
 
 def _empty(scale: Scale, title: str = "") -> Table:

@@ -57,7 +57,8 @@ def verdict(validation: Validation) -> Iterator[str]:
 def _of_runs(validation: Validation) -> str:
     if validation.noise_is_measured:
         return "by which runs differ"
-    return "by which runs are assumed to differ, as each case has one"
+    why = " at least" if validation.spread_is_known else ", as each case has one"
+    return f"by which runs are assumed to differ{why}"
 
 
 def _how_right(validation: Validation) -> str:
