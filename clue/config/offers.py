@@ -491,13 +491,21 @@ class _Family:
         known = {} if first is None else first.node_types()
         return _Parts(
             types={
-                kind: replace(known[name_of(kind)], speed_of=kind[1] or kind[0])
+                kind: replace(known[name_of(kind)], stated_by=self._stated_by(kind))
                 for kind in documents
                 if name_of(kind) in known
             },
             networks={names: machine.network for names, machine in built.items() if machine is not None},
             notes=notes,
         )
+
+    def _stated_by(self, kind: Kind) -> Mapping[str, str]:
+        """Return the part on offer that states each figure of a kind of node; a processor always gives the speed."""
+        name, processor, _ = kind
+        if not processor:
+            return dict.fromkeys(NodeTypeForm.model_fields, name)
+        own = {*self._form.processors[processor].model_fields_set, "performance_factor", "speed"}
+        return {key: processor if key in own else name for key in NodeTypeForm.model_fields}
 
     def _prices_of(self, kind: Kind) -> tuple[Stated, ...] | None:
         """Return the figures of the price of a node of a kind; ``None`` if it is not stated."""
