@@ -24,6 +24,9 @@ network.LINK.busy                         its messages occupy ports, or links th
 network.LINK.bucket                       the figure is 1.1 times as high, with ports or a topology
 network.contention.busy                   all messages occupy ports 1.1 times as long, where ports state this time
 network.contention.…bandwidth             the links of the topology have 1.1 times the bandwidth
+network.contention.bandwidth[L]           the cables above level L of a fat tree do; level 0 are the nodes
+network.contention.oversubscription       uplinks of switches have the bandwidth divided by 1.1
+network.contention.latency_…              the latency is 1.1 times as long
 ========================================  ==============================================================================
 
 H is a node type; of generated options, the processor or the node on offer that states the figure. Node types with the
