@@ -21,7 +21,7 @@ import numpy.typing as npt
 from clue.caveats import named
 from clue.config.costs import CostReader
 from clue.config.currencies import Exchange, prices_in
-from clue.config.document import Document, Origin, Path, format_value
+from clue.config.document import Document, Origin, Path, format_path, format_value
 from clue.config.faults import Faults, did_you_mean
 from clue.config.machines import build_machine_apart
 from clue.config.reading import Reading
@@ -515,7 +515,11 @@ class _Family:
         if node is None:
             return None
         path = ".".join(map(str, self._path))
-        prices = [_figure(f"{path}.node_types.{name}.price", node, self._exchange)]
+        of_node = f"{path}.node_types.{name}.price"
+        if form.price is None:  # the price of a machine is the same wherever it is taken
+            written = _node(replace(self._reading, faults=Faults()), (*self._path, "node_types", name), form)
+            of_node = format_path(written.origins["price",].path)
+        prices = [_figure(of_node, node, self._exchange)]
         further: dict[str, Money | None] = {}
         if processor:
             further[f"processors.{processor}"] = self._form.processors[processor].price

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import relpath
 from pathlib import Path as FilePath
 
 from clue.config.document import Document, Path, children, format_value
@@ -9,6 +10,7 @@ from clue.config.faults import did_you_mean
 from clue.config.machines import build_machine_apart
 from clue.config.reading import Reading
 from clue.config.run_schema import ProgramForm
+from clue.config.shipped_files import find
 from clue.config.sources import locate, read_file
 from clue.errors import ConfigError
 from clue.files import exists, is_file
@@ -34,6 +36,14 @@ def refer_to_machine(reading: Reading, path: Path) -> tuple[Document, str] | Non
     except ConfigError as error:
         reading.faults.take(error)
     return None
+
+
+def name_of_machine(reading: Reading, source: str) -> str:
+    """Return the same name for all references to one machine: that of a shipped one, or its path without a suffix."""
+    file = locate(source, ("machines",), reading.base)
+    if file == find(source, ("machines",)):
+        return source
+    return FilePath(relpath(file, reading.base)).with_suffix("").as_posix()
 
 
 def option_machine(reading: Reading, name: object) -> Machine | None:
