@@ -80,6 +80,20 @@ class Faults:
         """Add faults that were collected separately."""
         self._found.extend(fault for fault in others._found if fault not in self._found)
 
+    def due_to(self, change: str, file: str, without: Faults) -> Faults:
+        """Return these faults of a file with a change; those that also exist without it stay as they are.
+
+        Args:
+            change: What changes the file, in words for the end of a message.
+            file: The file; faults elsewhere name their place.
+            without: The faults of the file without the change.
+        """
+        found = Faults()
+        for fault in self._found:
+            is_due = fault[0] == file and fault not in without._found
+            found._found.append((*fault[:-1], f"{fault[-1]}: {change}") if is_due else fault)
+        return found
+
     def places(self) -> Iterator[tuple[Path, str]]:
         """Yield the path of each fault within its file, and its message."""
         yield from ((path, text) for *_, path, text in self._found)

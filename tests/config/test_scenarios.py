@@ -397,6 +397,47 @@ def test_faults_of_a_machine_are_reported_with_those_of_the_comparison(tmp_path:
     )
 
 
+@pytest.mark.parametrize(
+    ("network", "change", "fault"),
+    [
+        (
+            "contention: {flows: {topology: torus, dimensions: [2], bandwidth: 1 GB/s}}",
+            "nodes: 9",
+            "must give a place to each of the 9 nodes, got 2 places",
+        ),
+        (
+            "contention: {flows: {topology: torus, dimensions: [2], bandwidth: 1 GB/s}}",
+            "with: {nodes: [{type: host, count: 9}]}",
+            "must give a place to each of the 9 nodes, got 2 places",
+        ),
+        ("pairs: [{between: [host, host], eager_limit: 1 KB}]", "with: {node_types: {host: null}}", "must be one of"),
+    ],
+)
+def test_faults_that_an_option_causes_in_its_machine_name_the_option(
+    tmp_path: Path, network: str, change: str, fault: str
+) -> None:
+    """Where a machine's file is good, the fault names the option with what it changes, and its place."""
+    text = (folder(tmp_path) / "pair.yaml").read_text()
+    (tmp_path / "good.yaml").write_text(f"{text}  {network}\n")
+    options = f"good.yaml, price: 900 EUR}}\n  B: {{machine: good.yaml, {change}}}\n"
+    faults = faults_in(tmp_path, changed(SCENARIO, "pair.yaml, price: 900 EUR}\n", options))
+    due = f": as options.B changes the machine ({tmp_path}/s.yaml:8:3)"
+    said = [each for each in faults if "good.yaml:" in each]
+    assert said and all(each.endswith(due) for each in said)
+    assert any(fault in each for each in said)
+
+
+def test_faults_of_a_machine_itself_name_no_option(tmp_path: Path) -> None:
+    """A fault that the file has in itself is reported once, whatever options change."""
+    folder(tmp_path)
+    (tmp_path / "bad.yaml").write_text((tmp_path / "pair.yaml").read_text().replace("1 GB}", "1}"))
+    options = "bad.yaml, nodes: 3}\n  B: {machine: bad.yaml, nodes: 4}\n"
+    (fault,) = faults_in(tmp_path, changed(SCENARIO, "pair.yaml, price: 900 EUR}\n", options))
+    assert (
+        fault.startswith(f"{tmp_path}/bad.yaml:5:33: node_types.host.memory must be a size") and "option" not in fault
+    )
+
+
 def test_a_broken_machine_file_is_blamed_itself(tmp_path: Path) -> None:
     """A machine file that is not YAML is reported with its own place."""
     folder(tmp_path)
