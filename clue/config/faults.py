@@ -30,6 +30,7 @@ _RULES = {
     "float_type": "must be a number",
     "finite_number": "must be a finite number",
     "string_type": "must be text",
+    "invalid_key": "must be a known key",
     "bool_type": "must be true or false",
     "list_type": "must be a list",
     "tuple_type": "must be a list",
@@ -161,7 +162,9 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
         faults.add(document, path, str(detail["ctx"]["error"]), of_key=of_key)
     else:
         rule = _RULES.get(kind, detail["msg"]).format(**detail.get("ctx", {}))
-        faults.add(document, path, f"{rule}, got {_got(detail)}", of_key=of_key)
+        of_key = of_key or kind == "invalid_key"
+        hint = ": put a name in quotes" if of_key and kind == "string_type" else ""
+        faults.add(document, path, f"{rule}, got {_got(detail)}{hint}", of_key=of_key)
 
 
 def _of_another_form(form: type[Form], path: Path, document: Document) -> str:
