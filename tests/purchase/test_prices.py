@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
@@ -263,6 +264,28 @@ def test_the_budget_counts_uncertain_prices() -> None:
         "samples: price must be at most the budget of 105 EUR: missed by may be in "
         f"{best['slower']:.1%} of them, where these do not count as the best"
     ) in ranking.warnings
+
+
+def test_an_option_above_the_budget_says_how_often_it_is_within() -> None:
+    """104 ± 10 % is within a budget of 100 where z < ln (100 / 104) / deviation of the logarithm; a fixed 104 never."""
+    options = (of_price("in", 90), of_price("above", 104, 0.1), of_price("certain", 104), of_price("far", 900, 0.1))
+    asked = Scenario(
+        "by hand", (workload(ranks=(1,)),), options, criterion=Criterion.MAKESPAN, budget=Money(100, "EUR")
+    )
+    reasons = {
+        each.option: each.reason
+        for each in rank_options(asked, ReplayPredictor(traces), sampling=Sampling(400, 2)).entries
+    }
+    said, share = reasons.pop("above"), NormalDist().cdf(math.log(100 / 104) / math.sqrt(math.log1p(0.01)))
+    told = re.fullmatch(
+        r"costs more than the budget, but in (.*)% of the samples its price is within it: with a budget of 104 EUR it "
+        "is compared, too",
+        said,
+    )
+    assert told and abs(float(told[1]) / 100 - share) < 3 * math.sqrt(share * (1 - share) / 400)
+    assert reasons == {"in": "", "certain": "costs more than the budget", "far": "costs more than the budget"}
+    plain = {each.reason for each in rank_options(asked, ReplayPredictor(traces)).entries}
+    assert plain == {"", "costs more than the budget"}
 
 
 def test_an_uncertain_cost_on_which_nothing_depends_is_no_noise() -> None:
