@@ -11,7 +11,7 @@ from clue.config.document import Path
 from clue.config.forms import Form, shape
 from clue.config.quantities import EagerLimit, NoneWord, Number, Time, TimePerByte, says_none
 from clue.config.reading import Reading
-from clue.config.topologies import FlowsForm, TopologyForm, build_topology, check_topology
+from clue.config.topologies import TOPOLOGIES, FlowsForm, TopologyForm, build_topology, check_topology
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, NoContention, Ports
 
 #: Path of the key in a machine file.
@@ -69,7 +69,8 @@ MODELS = tuple(ContentionForm.model_fields)
 def _one_model(form: ContentionForm) -> ContentionForm:
     given = [name for name in MODELS if getattr(form, name) is not None]
     if len(given) != 1:
-        raise ValueError(f"must have one of {', '.join(MODELS)}, got {' and '.join(given) or 'none'}")
+        empty = " and ".join(f"{name} without a value" for name in MODELS if name in form.model_fields_set)
+        raise ValueError(f"must have one of {', '.join(MODELS)}, got {' and '.join(given) or empty or 'none'}")
     return form
 
 
@@ -87,7 +88,17 @@ _StatedForm = Annotated[
 ]
 
 
+#: Models that a word cannot state: what they need besides, with an example.
+_INCOMPLETE = {
+    "flows": f"the topology whose links messages share ({', '.join(TOPOLOGIES)}), such as "
+    "{flows: {topology: switch, bandwidth: 1 GB/s}}",
+    "factor": "its factors by number of simultaneous communications, such as {factor: {1: 1, 4: 2.5}}",
+}
+
+
 def _contention_word(value: object) -> object:
+    if isinstance(value, str) and value in _INCOMPLETE:
+        raise ValueError(f'must state {_INCOMPLETE[value]}, got "{value}" alone')
     return "none" if says_none(value) else value
 
 

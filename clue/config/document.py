@@ -260,8 +260,14 @@ def children(value: object) -> Iterator[tuple[object, object]]:
 
 def format_path(path: Path) -> str:
     """Format a path as messages show it: ``nodes[0].count``."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    text = "".join(map(_format_step, path))
     return text.removeprefix(".")
+
+
+def _format_step(step: object) -> str:
+    if isinstance(step, bool):
+        return f".{format_value(step)}"
+    return f"[{step}]" if isinstance(step, int) else f".{step}"
 
 
 def format_value(value: object) -> str:

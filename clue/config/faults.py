@@ -30,6 +30,7 @@ _RULES = {
     "float_type": "must be a number",
     "finite_number": "must be a finite number",
     "string_type": "must be text",
+    "invalid_key": "must be a known key",
     "bool_type": "must be true or false",
     "list_type": "must be a list",
     "tuple_type": "must be a list",
@@ -79,6 +80,20 @@ class Faults:
     def extend(self, others: Faults) -> None:
         """Add faults that were collected separately."""
         self._found.extend(fault for fault in others._found if fault not in self._found)
+
+    def due_to(self, change: str, file: str, without: Faults) -> Faults:
+        """Return these faults of a file with a change; those that also exist without it stay as they are.
+
+        Args:
+            change: What changes the file, in words for the end of a message.
+            file: The file; faults elsewhere name their place.
+            without: The faults of the file without the change.
+        """
+        found = Faults()
+        for fault in self._found:
+            is_due = fault[0] == file and fault not in without._found
+            found._found.append((*fault[:-1], f"{fault[-1]}: {change}") if is_due else fault)
+        return found
 
     def places(self) -> Iterator[tuple[Path, str]]:
         """Yield the path of each fault within its file, and its message."""
@@ -147,7 +162,9 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
         faults.add(document, path, str(detail["ctx"]["error"]), of_key=of_key)
     else:
         rule = _RULES.get(kind, detail["msg"]).format(**detail.get("ctx", {}))
-        faults.add(document, path, f"{rule}, got {_got(detail)}", of_key=of_key)
+        of_key = of_key or kind == "invalid_key"
+        hint = ": put a name in quotes" if of_key and kind == "string_type" else ""
+        faults.add(document, path, f"{rule}, got {_got(detail)}{hint}", of_key=of_key)
 
 
 def _of_another_form(form: type[Form], path: Path, document: Document) -> str:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from clue.caveats import named
 from clue.config.costs import CostReader
 from clue.config.currencies import Exchange, prices_in
-from clue.config.document import Document, Origin, Path, format_value
+from clue.config.document import Document, Origin, Path, format_path, format_value
 from clue.config.faults import Faults, did_you_mean
 from clue.config.machines import build_machine_apart
 from clue.config.reading import Reading
@@ -491,13 +491,21 @@ class _Family:
         known = {} if first is None else first.node_types()
         return _Parts(
             types={
-                kind: replace(known[name_of(kind)], speed_of=kind[1] or kind[0])
+                kind: replace(known[name_of(kind)], stated_by=self._stated_by(kind))
                 for kind in documents
                 if name_of(kind) in known
             },
             networks={names: machine.network for names, machine in built.items() if machine is not None},
             notes=notes,
         )
+
+    def _stated_by(self, kind: Kind) -> Mapping[str, str]:
+        """Return the part on offer that states each figure of a kind of node; a processor always gives the speed."""
+        name, processor, _ = kind
+        if not processor:
+            return dict.fromkeys(NodeTypeForm.model_fields, name)
+        own = {*self._form.processors[processor].model_fields_set, "performance_factor", "speed"}
+        return {key: processor if key in own else name for key in NodeTypeForm.model_fields}
 
     def _prices_of(self, kind: Kind) -> tuple[Stated, ...] | None:
         """Return the figures of the price of a node of a kind; ``None`` if it is not stated."""
@@ -507,7 +515,11 @@ class _Family:
         if node is None:
             return None
         path = ".".join(map(str, self._path))
-        prices = [_figure(f"{path}.node_types.{name}.price", node, self._exchange)]
+        of_node = f"{path}.node_types.{name}.price"
+        if form.price is None:  # the price of a machine is the same wherever it is taken
+            written = _node(replace(self._reading, faults=Faults()), (*self._path, "node_types", name), form)
+            of_node = format_path(written.origins["price",].path)
+        prices = [_figure(of_node, node, self._exchange)]
         further: dict[str, Money | None] = {}
         if processor:
             further[f"processors.{processor}"] = self._form.processors[processor].price

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from os.path import relpath
 from pathlib import Path as FilePath
 
-from clue.config.document import Document, Path, children, format_value
-from clue.config.faults import did_you_mean
+from clue.config.document import Document, Path, children, format_path, format_value
+from clue.config.faults import Faults, did_you_mean
 from clue.config.machines import build_machine_apart
 from clue.config.reading import Reading
 from clue.config.run_schema import ProgramForm
+from clue.config.shipped_files import find
 from clue.config.sources import locate, read_file
 from clue.errors import ConfigError
 from clue.files import exists, is_file
@@ -36,6 +39,14 @@ def refer_to_machine(reading: Reading, path: Path) -> tuple[Document, str] | Non
     return None
 
 
+def name_of_machine(reading: Reading, source: str) -> str:
+    """Return the same name for all references to one machine: that of a shipped one, or its path without a suffix."""
+    file = locate(source, ("machines",), reading.base)
+    if file == find(source, ("machines",)):
+        return source
+    return FilePath(relpath(file, reading.base)).with_suffix("").as_posix()
+
+
 def option_machine(reading: Reading, name: object) -> Machine | None:
     """Build the machine of an option: the machine that it names, with the option's keys and number of nodes."""
     path: Path = ("options", name)
@@ -57,7 +68,21 @@ def option_machine(reading: Reading, name: object) -> Machine | None:
     if "price" not in differing and (_nodes_of(written) != _nodes_of(machine) or _prices_nodes(differing)):
         # A price of the whole machine holds for the nodes and prices in its file only; one under with, for this option.
         written = written.without("price")
-    return reading.made(path, (written.value, title), lambda: build_machine_apart(reading, written, title))
+    return reading.made(path, (written.value, title), lambda: _changed_machine(reading, path, machine, written, title))
+
+
+def _changed_machine(reading: Reading, path: Path, machine: Document, written: Document, title: str) -> Machine | None:
+    """Build a machine as an option at a path changes it; faults in its file that the changes cause name the option."""
+    if written is machine or machine.file == reading.document.file:
+        return build_machine_apart(reading, written, title)
+    own = replace(reading, faults=Faults())
+    built = build_machine_apart(own, written, title)
+    if own.faults:
+        alone = replace(own, faults=Faults())
+        build_machine_apart(alone, machine, title)
+        change = f"as {format_path(path)} changes the machine ({reading.place(path, of_key=True)})"
+        reading.faults.extend(own.faults.due_to(change, machine.file, alone.faults))
+    return built
 
 
 def _nodes_of(machine: Document) -> object:

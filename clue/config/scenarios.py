@@ -15,7 +15,7 @@ from clue.config.faults import did_you_mean
 from clue.config.offers import generate_options, prices_of_machines
 from clue.config.queues import QueueReader, criteria_of
 from clue.config.reading import Reading
-from clue.config.references import build_application, number_of_ranks, option_machine
+from clue.config.references import build_application, name_of_machine, number_of_ranks, option_machine
 from clue.config.run_schema import KernelForm, LayoutForm, NextForm, OptionForm, ProgramForm, ScenarioForm, WorkloadForm
 from clue.config.skeleton_runs import check_recording, measured_by
 from clue.machine import Machine
@@ -140,7 +140,7 @@ def _prices(form: ScenarioForm, machines: Mapping[str, Machine]) -> dict[Path, M
 def _option(costs: CostReader, key: str, form: OptionForm, machine: Machine) -> Option:
     price = form.price or machine.price
     bought = None if price is None else costs.exchange(price)
-    stated = _stated(key, form, machine, costs.exchange)
+    stated = _stated(costs.reading, key, form, machine, costs.exchange)
     option = Option(key, machine, None if bought is None else Money(bought.amount, bought.currency), stated=stated)
     found = costs.read(("options", key, "cost")) if form.cost is not None else None
     if found is not None and found.cloud is not None and price is not None:
@@ -169,7 +169,7 @@ def _refuse_price(reading: Reading, key: str, form: OptionForm, machine: Machine
     reading.fault(("options", key, "machine"), f"{rule}: drop it by with: {{{', '.join(dropped)}}}")
 
 
-def _stated(key: str, form: OptionForm, machine: Machine, exchange: Exchange) -> tuple[Stated, ...]:
+def _stated(reading: Reading, key: str, form: OptionForm, machine: Machine, exchange: Exchange) -> tuple[Stated, ...]:
     """Return the figures whose sum is an option's price: the price, or those of the nodes."""
     price = form.price or machine.price
     if price is None:
@@ -186,7 +186,21 @@ def _stated(key: str, form: OptionForm, machine: Machine, exchange: Exchange) ->
     is_sum = len(of_nodes) == len(nodes) and math.isclose(sum(s.value * s.number for s in of_nodes), amount)
     if form.price is None and is_sum and not price.deviation:
         return tuple(of_nodes)
-    return (Stated(f"options.{key}.price", amount, price.deviation),)
+    return (Stated(_name_of_price(reading, key, form), amount, price.deviation),)
+
+
+def _name_of_price(reading: Reading, key: str, form: OptionForm) -> str:
+    """Return the name of an option's price as a whole: all options with the price of one machine have it in common."""
+    if form.price is None and form.changed.get("price") is None:
+        if isinstance(form.machine, str):
+            return f"{name_of_machine(reading, form.machine)}.price"
+        # An alias stands for the machine of the option where it is written.
+        origins = reading.document.origins
+        options = children(reading.document.at("options").value)
+        written = {str(name): origins["options", name, "machine"] for name, _ in options}
+        own = written[key]
+        key = next((name for name, at in written.items() if at.line and at.place() == own.place()), key)
+    return f"options.{key}.price"
 
 
 def _limits(form: LimitsForm | None, exchange: Exchange) -> Limits:

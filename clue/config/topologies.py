@@ -115,6 +115,8 @@ TOPOLOGIES = ("switch", "switches", "fat_tree", "torus", "dragonfly")
 
 
 def _topology_known(value: object) -> object:
+    if isinstance(value, str) and value in TOPOLOGIES:
+        raise ValueError(f'must be a mapping, got "{value}" alone: state {{topology: {value}, …}} with its figures')
     if isinstance(value, dict) and value.get("topology") not in TOPOLOGIES:
         got = value.get("topology")
         named = f'"{got}"{did_you_mean(got, TOPOLOGIES)}' if "topology" in value else "none"

@@ -162,7 +162,15 @@ class _Reading:
             if not isinstance(key_node, yaml.ScalarNode):
                 self._fault(key_node, path, "must have plain keys, got a key that is a mapping or list")
                 continue
+            if key_node.value == "<<" and not key_node.style:
+                rule = "must not have merge keys, which YAML 1.2 does not know"
+                self._fault(key_node, path, f"{rule}, got <<: write the keys out, or give a whole value by an alias")
+                continue
             key = self._scalar(key_node, path)
+            if key is None:
+                got = f'"{key_node.value}", which is null in YAML' if key_node.value else "none"
+                self._fault(key_node, path, f"must have a name for each key, got {got}: put a name in quotes")
+                continue
             if key in result:
                 self._fault(key_node, path, f'must have each key once, got "{key_node.value}" again')
                 continue

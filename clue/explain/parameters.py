@@ -24,9 +24,14 @@ network.LINK.busy                         its messages occupy ports, or links th
 network.LINK.bucket                       the figure is 1.1 times as high, with ports or a topology
 network.contention.busy                   all messages occupy ports 1.1 times as long, where ports state this time
 network.contention.…bandwidth             the links of the topology have 1.1 times the bandwidth
+network.contention.bandwidth[L]           the cables above level L of a fat tree do; level 0 are the nodes
+network.contention.oversubscription       uplinks of switches have the bandwidth divided by 1.1
+network.contention.latency_…              the latency is 1.1 times as long
 ========================================  ==============================================================================
 
-A figure of 0 has no parameter: it stays 0. Where a parameter changes over time, its values at all times are multiplied.
+H is a node type; of generated options, the processor or the node on offer that states the figure. Node types with the
+same H and the same figure have one parameter, as samples draw their speed once. A figure of 0 has no parameter: it
+stays 0. Where a parameter changes over time, its values at all times are multiplied.
 """
 
 from __future__ import annotations
@@ -34,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any
 
 from clue.kernel.model.costs import places_in_use
@@ -44,7 +49,6 @@ from clue.machine import (
     Link,
     LinkNoise,
     Machine,
-    NodeNoise,
     NodeType,
     Parameter,
     Place,
@@ -72,10 +76,9 @@ def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str]
         regions: The regions in which the program computes.
         timed: Those of them that declare their operations, so that a speed decides.
     """
-    used = list(dict.fromkeys(machine.nodes[node].name for node in placement.nodes))
     links = _links(machine, placement)
     return [
-        *(each for name in used for each in _of_nodes(machine, name, regions, timed)),
+        *_of_nodes(machine, placement, regions, timed),
         *(each for name, of_name in links.items() for each in _of_link(name, of_name)),
         *_of_contention(
             machine, {name: each for name, each in links.items() if not name.startswith(("within", "across"))}
@@ -86,36 +89,58 @@ def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str]
 # --- node types ------------------------------------------------------------------------------------------------------
 
 
-def _of_nodes(machine: Machine, name: str, regions: Sequence[str], timed: set[str]) -> Iterator[Parameter]:
-    types = [state.node_types()[name] for state in machine.epochs]
-    figures = tuple(replace(each.timed, noise=NodeNoise()) for each in types)
-    path = f"node_types.{name}"
+def _of_nodes(machine: Machine, placement: Placement, regions: Sequence[str], timed: set[str]) -> Iterator[Parameter]:
+    """Yield the parameters of the node types with ranks: one for all types with the same part and the same figure."""
+    found: dict[str, list[tuple[list[object], _OfNode, list[str]]]] = {}
+    for name in dict.fromkeys(machine.nodes[node].name for node in placement.nodes):
+        types = [state.node_types()[name] for state in machine.epochs]
+        for what, figure, change in _figures_of(types, regions, timed):
+            values = [figure(each) for each in types]
+            known = found.setdefault(f"node_types.{types[0].part(what.partition('.')[0])}.{what}", [])
+            having = next((names for alike, _, names in known if alike == values), None)
+            if having is None:
+                known.append((values, change, having := []))
+            having.append(name)
+    for name, several in found.items():
+        for values, change, having in several:
+            of = ", ".join(having) if len(several) > 1 else ""
+            yield Parameter(name, partial(_change_nodes, having, change), of, values)
 
-    def parameter(what: str, change: _OfNode) -> Parameter:
-        return Parameter(f"{path}.{what}", partial(_change_nodes, name, change), figures=figures)
+
+def _figures_of(
+    types: Sequence[NodeType], regions: Sequence[str], timed: set[str]
+) -> Iterator[tuple[str, Callable[[NodeType], object], _OfNode]]:
+    """Yield the figures of a node type that a program could depend on: name, value, and a function that multiplies it.
+
+    Args:
+        types: The node type in all its states over time.
+        regions: The regions in which the program computes.
+        timed: Those of them that declare their operations.
+    """
 
     def by_speed(region: str) -> bool:
         return region in timed and any(region in each.speeds for each in types)
 
+    speed = attrgetter("speed_figures")
     if len(regions) > 1 or not any(map(by_speed, regions)):
-        yield parameter("performance_factor", partial(_slower, regions))
+        yield "performance_factor", speed, partial(_slower, regions)
     if len(regions) > 1 or any(map(by_speed, regions)):
         for region in regions:
             if by_speed(region):
-                yield parameter(f"speed.{region or 'default'}", partial(_faster, region))
+                yield f"speed.{region or 'default'}", speed, partial(_faster, region)
             else:
-                yield parameter(f"performance_factor.{region or 'default'}", partial(_slower, [region]))
+                yield f"performance_factor.{region or 'default'}", speed, partial(_slower, [region])
     if any(each.memory_contention for each in types):
-        yield parameter("memory_contention_factor", _more_memory_contention)
+        yield "memory_contention_factor", attrgetter("memory_contention"), _more_memory_contention
     if any(each.cold_start.is_stated for each in types):
-        yield parameter("cold_start", _colder)
+        yield "cold_start", attrgetter("cold_start"), _colder
     for figure in _FIGURES:
         if any(getattr(each, figure) for each in types):
-            yield parameter(figure, partial(_scaled, figure))
+            yield figure, attrgetter(figure), partial(_scaled, figure)
 
 
-def _change_nodes(name: str, change: _OfNode, machine: Machine, factor: float) -> Machine:
-    return machine.map(lambda node: change(node, factor) if node.name == name else node)
+def _change_nodes(names: Sequence[str], change: _OfNode, machine: Machine, factor: float) -> Machine:
+    return machine.map(lambda node: change(node, factor) if node.name in names else node)
 
 
 def _slower(regions: Sequence[str], node: NodeType, factor: float) -> NodeType:

@@ -213,7 +213,14 @@ def shared_parameters(options: Sequence[Option], computing: Sequence[Mapping[str
             if owners is None:
                 found.append((parameter, owners := []))
             owners.append((option, parameter))
-    return [SharedParameter(parameter.name, tuple(owners)) for parameter, owners in found]
+    return [SharedParameter(_title(owners), tuple(owners)) for _, owners in found]
+
+
+def _title(owners: Sequence[tuple[Option, Parameter]]) -> str:
+    """Return the name of a parameter, with the node types that have it where a machine has several of the name."""
+    of = ", ".join(dict.fromkeys(parameter.of for _, parameter in owners if parameter.of))
+    name = owners[0][1].name
+    return f"{name} ({of})" if of else name
 
 
 def _everywhere(machine: Machine) -> Placement:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, count, islice, repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from clue.display import frame_of, html, short_repr
@@ -96,8 +97,8 @@ class NodeType:
         source: Where the figures come from.
         noise: Their uncertainty.
         sockets: Its processors, if they come from the hardware library; the simulation uses the figures above.
-        speed_of: The part on offer that gives it its speed: kinds of nodes that differ in other parts share its noise.
-            Empty: the node type itself.
+        stated_by: By key of a machine file, the part on offer that states the figure: kinds of nodes that differ in
+            other parts share it, and its noise. The node type itself states what is not listed.
     """
 
     name: str
@@ -121,7 +122,21 @@ class NodeType:
     domains: int = 1
     copy_bandwidth: float | None = None
     sockets: Sockets | None = None
-    speed_of: str = field(default="", repr=False)  # the repr decides which of the model's errors are drawn
+    #: Not in the repr, which decides which of the model's errors are drawn.
+    stated_by: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def part(self, figure: str = "performance_factor") -> str:
+        """Return the part on offer that states a figure, by default the one that gives it its speed; or its name."""
+        return self.stated_by.get(figure, self.name)
+
+    @property
+    def speed_figures(self) -> tuple[object, ...]:
+        """The figures that make it fast or slow, in order: kinds of nodes with the same part and figures are alike."""
+        return (
+            self.performance_factor,
+            sorted(self.performance_factors.items()),
+            sorted(self.speeds.items(), key=itemgetter(0)),
+        )
 
     @property
     def timed(self) -> NodeType:
@@ -129,8 +144,7 @@ class NodeType:
 
         Its name is that of the part that gives it its speed.
         """
-        name = self.speed_of or self.name
-        return replace(self, name=name, price=None, source="", memory=None, sockets=None, speed_of="")
+        return replace(self, name=self.part(), price=None, source="", memory=None, sockets=None, stated_by={})
 
     @property
     def in_order(self) -> NodeType:
@@ -486,7 +500,7 @@ class Parameter:
     Attributes:
         name: Its name in reports.
         change: Returns a machine with the parameter multiplied by a factor.
-        of: Which of several parameters with this name it is; ``""`` if there is only one.
+        of: Which of several parameters of a machine with this name it is; ``""`` if there is only one.
         figures: Its values over time, used to compare parameters of two machines.
     """
 
@@ -496,8 +510,8 @@ class Parameter:
     figures: object = None
 
     def is_same(self, other: Parameter) -> bool:
-        """Tell whether a parameter of another machine has the same name and values."""
-        return (self.name, self.of, self.figures) == (other.name, other.of, other.figures)
+        """Tell whether a parameter of another machine, which may have several of this name, has the same values."""
+        return (self.name, self.figures) == (other.name, other.figures)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from clue.purchase.neighbours import Kind, neighbours_of
 from clue.purchase.queue.arrivals import Taken, jobs_of_kinds, others_of
 from clue.purchase.queue.mix import JobClass, Sharing
 from clue.purchase.queue.replications import QueueOutcome
+from clue.purchase.run_price import RunPrice, price_that_decides
 from clue.purchase.scenario import Option, Scenario, Workload
 from clue.purchase.splits import Misfit, Split, allowed_splits, beside_copies
 from clue.units import count_of
@@ -115,15 +116,20 @@ class Choice:
 class Cell:
     """A workload on an option: its candidate splits; the one with the highest throughput is chosen.
 
+    If a price decides, it is the one whose runs cost least; of equal costs, the one with the highest throughput. A
+    split that cannot do all required runs is chosen only if all cannot: then the one with the highest throughput.
+
     Ties go to the first split in the order of ``workload.ranks``. A split that misses the deadline is chosen only if
     all do: then the one in which a run ends first.
 
     Attributes:
         choices: All candidate splits, in the order of ``workload.ranks``.
         deadline: Largest allowed run time, seconds.
+        price: The price that decides, if any.
         possible: Splits that may still be chosen.
         settled: Whether the chosen split and its figures are known.
         late: Whether no split can meet the deadline.
+        by_price: Whether the price decides: a split can do all required runs in time.
         makespan: Makespan of the chosen split; a lower bound until settled.
         throughput: Throughput of the chosen split; an upper bound until settled.
         rates: Instances of each component finished per second in it; upper bounds until settled; empty if it is late.
@@ -134,9 +140,11 @@ class Cell:
 
     choices: tuple[Choice, ...]
     deadline: float = math.inf
+    price: RunPrice | None = None
     possible: Sequence[Choice] = ()
     settled: bool = False
     late: bool = False
+    by_price: bool = False
     makespan: float = 0.0
     throughput: float = math.inf
     rates: tuple[float, ...] = ()
@@ -162,6 +170,10 @@ class Cell:
         in_time = [choice for choice in self.possible if choice.seconds <= self.deadline]
         self.late = not in_time
         self.possible = in_time or self.choices
+        if self.price is not None and not self.late:
+            able = [choice for choice in self.possible if choice.throughput >= self.price.least_rate]
+            self.by_price = bool(able)
+            self.possible = able or [choice for choice in self.choices if choice.seconds <= self.deadline]
         known = [choice for choice in self.possible if choice.run.known]
         if known:
             best = max(known, key=self._merit)
@@ -172,8 +184,13 @@ class Cell:
         rates = [(0.0,) * len(choice.rates) if self.late else choice.rates for choice in self.possible]
         self.rates = tuple(map(max, zip(*rates, strict=True)))
 
-    def _merit(self, choice: Choice) -> float:
-        return -choice.seconds if self.late else choice.throughput
+    def _merit(self, choice: Choice) -> tuple[float, ...]:
+        """Return how good a choice is, or at best may be."""
+        if self.late:
+            return (-choice.seconds,)
+        if self.by_price and self.price is not None:
+            return -self.price.of(choice.makespan, choice.instances), choice.throughput
+        return (choice.throughput,)
 
     def _not_ruled_out_by(self, best: Choice) -> list[Choice]:
         at, limit, merit = self.possible.index(best), self._merit(best), self._merit
@@ -189,7 +206,7 @@ class Cell:
         """Return the most promising runs that have only rough bounds, which are often equal for several placements."""
         unknown = [choice for choice in self.possible if not choice.run.known]
         merits = [self._merit(choice) for choice in unknown]
-        best = max(merits, default=0.0)
+        best = max(merits, default=())
         return [
             choice.run
             for choice, merit in zip(unknown, merits, strict=True)
@@ -363,7 +380,7 @@ def attempts_on(
     for i, option in enumerate(options):
         if i % 100 == 0:
             progress("placing the workloads", i, len(options))
-        attempts.append(plan.attempt(option, i))
+        attempts.append(plan.attempt(option, i, price_that_decides(option, scenario)))
     runs = plan.new_runs()
     if runs:
         outlook = iter(predictor.outlook([task for run in runs for task in run.tasks], samples).tolist())
@@ -484,23 +501,31 @@ class _Plan:
             for w, cell in self._all_cells:
                 cell.within(deadlines[w])
 
-    def attempt(self, option: Option, order: int) -> Attempt:
-        """Find the splits of the workloads on an option, or the reason why it cannot run them."""
-        key = (id(option.machine), *option.measured.items()) if option.measured else id(option.machine)
+    def attempt(self, option: Option, order: int, price: RunPrice | None) -> Attempt:
+        """Find the splits of the workloads on an option, or the reason why it cannot run them.
+
+        Args:
+            option: The option.
+            order: Its index in the scenario.
+            price: The price that decides between splits, if any.
+        """
+        key: object = id(option.machine)
+        if option.measured or price is not None:
+            key = (key, price, *option.measured.items())
         found = self._attempts.get(key)
         if found is None:
-            found = self._attempts[key] = self._new_attempt(option, order)
+            found = self._attempts[key] = self._new_attempt(option, order, price)
         elif found.option is not option or found.order != order:
             found = self._attempts[key] = Attempt(option, order, found.cells, found.reason, found.jobs)
         return found
 
-    def _new_attempt(self, option: Option, order: int) -> Attempt:
+    def _new_attempt(self, option: Option, order: int, price: RunPrice | None) -> Attempt:
         found = [self._possible(w, option) for w in range(len(self._workloads))]
         for workload, possible in zip(self._workloads, found, strict=True):
             if not any(isinstance(split, Split) for split in possible):
                 reasons = dict.fromkeys(misfit.reason for misfit in possible if isinstance(misfit, Misfit))
                 return Attempt(option, order, reason=f"{workload.name}: {'; '.join(reasons)}")
-        cells = [self._cell(w, option, possible) for w, possible in enumerate(found)]
+        cells = [self._cell(w, option, possible, price) for w, possible in enumerate(found)]
         jobs: list[Mapping[int, JobCells]] = []
         for of in () if self._queue is None else self._queue.classes:
             w = next(w for w, workload in enumerate(self._workloads) if workload.name == of.workload)
@@ -617,23 +642,23 @@ class _Plan:
             self._splits[key] = self._different.setdefault(splits, splits)
         return self._splits[key]
 
-    def _cell(self, w: int, option: Option, possible: Sequence[Split | Misfit]) -> Cell:
+    def _cell(self, w: int, option: Option, possible: Sequence[Split | Misfit], price: RunPrice | None) -> Cell:
         """Return the cell of a workload on an option, shared by all options on which its prediction is the same."""
         workload, machine = self._workloads[w], option.machine
         measured = option.measured.get(workload.name)
-        key = (w, id(possible), *self._place(machine))
+        key = (w, id(possible), price, *self._place(machine))
         if measured is None and key in self._cells:
             return self._cells[key]
-        cell = self._new_cell(w, option, [split for split in possible if isinstance(split, Split)])
+        cell = self._new_cell(w, option, [split for split in possible if isinstance(split, Split)], price)
         if measured is None:
             self._cells[key] = cell
         return cell
 
-    def _new_cell(self, w: int, option: Option, splits: Sequence[Split]) -> Cell:
+    def _new_cell(self, w: int, option: Option, splits: Sequence[Split], price: RunPrice | None = None) -> Cell:
         """Return a new cell for these splits of a workload on an option."""
         workload = self._workloads[w]
         choices = (Choice(s, self._run(w, option, s), workload.instances or s.side_by_side) for s in splits)
-        cell = Cell(tuple(choices), self._deadlines[w])
+        cell = Cell(tuple(choices), self._deadlines[w], price)
         self._all_cells.append((w, cell))
         for choice in cell.choices:
             choice.run.cells.append(cell)

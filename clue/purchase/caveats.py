@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from clue.caveats import About, Caveat, Said, gathered, named, note
 from clue.machine import Machine
@@ -14,8 +15,13 @@ from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt, Cell
 from clue.purchase.costs import Tariff
 from clue.purchase.limits import unpriced_nodes
-from clue.purchase.scenario import IN_MONEY, Option, Scenario, Workload
-from clue.units import count_of, format_number, format_time
+from clue.purchase.questions.cheapest import is_asked
+from clue.purchase.run_price import price_of_runs
+from clue.purchase.scenario import IN_MONEY, Criterion, Option, Scenario, Workload
+from clue.units import count_of, format_number, format_share, format_time
+
+#: Relative difference below which two costs differ by rounding only.
+_ROUNDING = 1e-9
 
 
 def caveats_of(scenario: Scenario, listed: Sequence[Attempt], accounts: Accounts) -> Iterator[str]:
@@ -43,6 +49,8 @@ def _said(scenario: Scenario, listed: Sequence[Attempt], accounts: Accounts) -> 
                 yield from (Said(caveat, attempt.option.name, name) for caveat in prediction.warnings)
             if (slower := _slower(scenario, workload, cell)) is not None:
                 yield Said(slower, attempt.option.name, workload.name)
+            if (dearer := _dearer(scenario, attempt.option, cell)) is not None:
+                yield Said(Caveat(About.PROGRAM, workload.name, *dearer), attempt.option.name, workload.name)
             idle = _idle(workload, attempt.option.machine, cell)
             yield from (Said(caveat, attempt.option.name, workload.name) for caveat in idle)
 
@@ -73,6 +81,29 @@ def _uncounted_quantum(scenario: Scenario, option: Option) -> Caveat | None:
         "which is the rent for all the time that it is in use: state runs_a_month or jobs to count every begun quantum"
     )
     return note(About.MACHINE, option.name, text)
+
+
+def _dearer(scenario: Scenario, option: Option, cell: Cell) -> tuple[str, dict[str, str], dict[str, str], float] | None:
+    """Report that another split costs less by begun quanta than the fastest one, where money does not decide."""
+    criteria = {scenario.criterion, *scenario.weighted, *scenario.pareto}
+    if scenario.limits.total_cost is not None or is_asked(scenario):
+        criteria.add(Criterion.TOTAL_COST)
+    price = price_of_runs(option, scenario, criteria)
+    if price is None or cell.price is not None:
+        return None
+    costs = [(price.of(each.makespan, each.instances), each) for each in cell.choices if each.seconds <= cell.deadline]
+    least, cheapest = min(costs, key=itemgetter(0), default=(math.inf, cell.possible[0]))
+    share = 1 - least / price.of(cell.possible[0].makespan, cell.possible[0].instances)
+    if share <= _ROUNDING:
+        return None
+    why = "runs a month of several workloads are stated" if scenario.criterion in IN_MONEY else "money does not decide"
+    text = (
+        "it runs in the split with the highest throughput, as {why}; billed by begun quanta, the split {split} {costs} "
+        "{share} less a run"
+    )
+    split = f"{cheapest.split.side_by_side} × {cheapest.split.ranks}"
+    known = "costs" if cheapest.run.known else "may cost up to"
+    return text, {"why": why, "split": split, "costs": known}, {"share": format_share(share, 1)}, share
 
 
 def _unlimited_rent(scenario: Scenario, option: Option) -> Caveat | None:
@@ -120,5 +151,5 @@ def _why_idle(workload: Workload, machine: Machine, cell: Cell) -> str:
             "each), or more instances"
         )
     if any(choice.split.idle < split.idle for choice in cell.choices):
-        return "it is no faster with more of them"
+        return f"it is no {'cheaper' if cell.by_price else 'faster'} with more of them"
     return "nothing larger fits there (memory, and the numbers of ranks)"

@@ -4,8 +4,9 @@
 name                            effect of a factor of 1.1
 ==============================  ========================================================================================
 options.NAME.price              the option costs 10 % more
+FILE.price                      options cost 10 % more whose machine has a price as a whole in its file
 generate.node_types.KIND.price  parts of generated options cost 10 % more: nodes, processors, memory, networks, switches
-node_types.KIND.price           nodes of a machine whose price is the sum of theirs cost 10 % more
+node_types.KIND.price           nodes cost 10 % more whose machine states their price, not one of the whole
 parts.PART.price, racks.price   each part costs 10 % more
 electricity.price, .pue,        the figure is 1.1 times as high
   .carbon

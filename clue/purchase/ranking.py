@@ -21,6 +21,7 @@ from clue.purchase.caveats import caveats_of
 from clue.purchase.front_search import FrontSearch
 from clue.purchase.limits import Miss, is_affordable, misses_of, nobody_keeps, unpriced_nodes
 from clue.purchase.outcome import ComponentOutcome, Entry, Ranking, WorkloadOutcome
+from clue.purchase.prices import drawn, is_uncertain
 from clue.purchase.questions.answers import Answers, Steps
 from clue.purchase.questions.break_even import break_evens
 from clue.purchase.questions.cheapest import cheapest_in_time, is_asked
@@ -123,6 +124,7 @@ def rank_options(
             engine_reason=predictor.why,
             sampled=sampled,
             sampling=sampling if sampled else None,
+            asked=sampling,
             error=error,
             notes=notes,
             barred=barred,
@@ -294,6 +296,7 @@ class _Report:
     engine_reason: str
     sampled: Sequence[SampledOption] = ()
     sampling: Sampling | None = None
+    asked: Sampling | None = None
     error: ModelError | None = None
     notes: Sequence[str] = ()
     barred: Mapping[str, Sequence[Miss]] = field(default_factory=dict)
@@ -410,8 +413,20 @@ class _Report:
         for known in (None, False):
             for option, is_covered in zip(self.scenario.options, self.affordable, strict=True):
                 if is_covered is known:
-                    reason = _no_price(option) if known is None else "costs more than the budget"
+                    reason = _no_price(option) if known is None else self._too_expensive(option)
                     yield _entry(option, reason, affordable=known)
+
+    def _too_expensive(self, option: Option) -> str:
+        """Return why an option is not ranked, and how often its uncertain price is within the budget after all."""
+        reason, asked = "costs more than the budget", self.asked
+        if asked is None or not asked.noise or not is_uncertain(option):
+            return reason
+        within = sum(bool(is_affordable(drawn(option, sample), self.scenario)) for sample in asked.each())
+        if not within:
+            return reason
+        share = format_share(within / asked.samples, 1)
+        more = f"with a budget of {option.price} it is compared, too"
+        return f"{reason}, but in {share} of the samples its price is within it: {more}"
 
     def _counted(self, attempt: Attempt) -> Iterator[WorkloadOutcome]:
         """Yield the outcome of each workload in its chosen split."""

@@ -190,7 +190,7 @@ class RankingSampler:
             (choice, [seconds * math.exp(-TAIL * self._deviation(choice.run)) for seconds in choice.run.seconds])
             for choice in cell.possible
         ]
-        return _fixed([_with_seconds(choice, seconds) for choice, seconds in runs], cell.deadline)
+        return _fixed([_with_seconds(choice, seconds) for choice, seconds in runs], cell)
 
     def _deviation(self, run: Run) -> float:
         if run not in self._deviations:
@@ -248,7 +248,7 @@ class RankingSampler:
 
     def _in(self, cell: Cell, sample: Sample) -> Cell:
         choice = cell.possible[0]
-        return _fixed([_with_seconds(choice, self._seconds[choice.run][:, sample.number].tolist())], cell.deadline)
+        return _fixed([_with_seconds(choice, self._seconds[choice.run][:, sample.number].tolist())], cell)
 
     def _makespans(self, attempt: Attempt) -> tuple[Spread | None, ...]:
         choices = [(cell, cell.possible[0].split.turns, self._seconds[_run(cell)]) for cell in attempt.cells]
@@ -311,7 +311,8 @@ def _with_seconds(choice: Choice, seconds: Sequence[float]) -> Choice:
     return Choice(choice.split, run, choice.instances)
 
 
-def _fixed(choices: Sequence[Choice], deadline: float) -> Cell:
-    cell = Cell(tuple(choices), deadline)
-    cell.narrow()
-    return cell
+def _fixed(choices: Sequence[Choice], cell: Cell) -> Cell:
+    """Return a cell with known choices, of which the same rules choose."""
+    fixed = Cell(tuple(choices), cell.deadline, cell.price)
+    fixed.narrow()
+    return fixed

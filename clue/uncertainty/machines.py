@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from operator import itemgetter
 
 from clue.machine import Contention, Link, LinkNoise, Machine, Network, NodeNoise, NodeType
 from clue.uncertainty.noise import Sample, log_deviation
@@ -63,12 +62,7 @@ def draw_machine(machine: Machine, sample: Sample) -> Machine:
 
 
 def _factor(deviation: float, node: NodeType, sample: Sample) -> float:
-    speeds = (
-        node.performance_factor,
-        sorted(node.performance_factors.items()),
-        sorted(node.speeds.items(), key=itemgetter(0)),
-    )
-    return sample.multiplier(deviation, "factor", node.speed_of or node.name, *speeds)
+    return sample.multiplier(deviation, "factor", node.part(), *node.speed_figures)
 
 
 def _drawn_type(node: NodeType, factor: float) -> NodeType:

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import itemgetter
 
 from clue.kernel.model.costs import crosses_domains, has_domains
 from clue.machine import Contention, Link, Machine, Network, NoContention, NodeType, Parameter, Place
@@ -62,15 +61,6 @@ def multiplier(parameter: Parameter, cost: float) -> float:
 # --- computation -----------------------------------------------------------------------------------------------------
 
 
-def _speed(node: NodeType) -> tuple[object, ...]:
-    """Return a key that distinguishes two node types of one name in different machines."""
-    return (
-        node.performance_factor,
-        sorted(node.performance_factors.items()),
-        sorted(node.speeds.items(), key=itemgetter(0)),
-    )
-
-
 def _computation(cases: Sequence[Case]) -> Iterator[Parameter]:
     """Yield a parameter for each node type that ranks are on, and one for all of them together."""
     used: dict[tuple[str, str], str] = {}
@@ -78,7 +68,7 @@ def _computation(cases: Sequence[Case]) -> Iterator[Parameter]:
         machine = case.where.machine
         for index in dict.fromkeys(case.where.placement.nodes):
             node = machine.nodes[index]
-            used.setdefault((node.name, repr(_speed(node))), case.machine)
+            used.setdefault((node.name, repr(node.speed_figures)), case.machine)
     names = [name for name, _ in used]
     if len(used) > 1:
         yield Parameter(COMPUTATION, partial(_compute, None), "all node types")
@@ -89,7 +79,7 @@ def _computation(cases: Sequence[Case]) -> Iterator[Parameter]:
 
 def _compute(which: tuple[str, str] | None, machine: Machine, cost: float) -> Machine:
     # Types are identified by their initial figures, because these may change over time.
-    meant = {node.name for node in machine.nodes if which is None or (node.name, repr(_speed(node))) == which}
+    meant = {node.name for node in machine.nodes if which is None or (node.name, repr(node.speed_figures)) == which}
 
     return machine.map(lambda node: node.slower(cost) if node.name in meant else node)
 

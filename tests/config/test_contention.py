@@ -172,6 +172,21 @@ FLOWS = "network.contention.flows"
     ("text", "fault"),
     [
         ("nothing", "10:15: network.contention must be 'none' or 'ports', got \"nothing\""),
+        (
+            "flows",
+            "10:15: network.contention must state the topology whose links messages share (switch, switches, fat_tree, "
+            'torus, dragonfly), such as {flows: {topology: switch, bandwidth: 1 GB/s}}, got "flows" alone',
+        ),
+        (
+            "factor",
+            "10:15: network.contention must state its factors by number of simultaneous communications, such as "
+            '{factor: {1: 1, 4: 2.5}}, got "factor" alone',
+        ),
+        ("{flows: }", "10:15: network.contention must have one of factor, ports, flows, got flows without a value"),
+        (
+            "{flows: torus}",
+            f'10:23: {FLOWS} must be a mapping, got "torus" alone: state {{topology: torus, …}} with its figures',
+        ),
         ("1.5", "10:15: network.contention must be 'none' or 'ports', got 1.5"),
         ("[1, 2]", "10:15: network.contention must be one value or a mapping, got a list"),
         ("{}", "10:15: network.contention must have an entry for 1 communication"),

@@ -145,6 +145,20 @@ def test_a_price_that_only_a_machine_states_is_exchanged_as_others(tmp_path: Pat
     assert fault.endswith("generate.node_types.host.price must be in USD as the other prices, got EUR")
 
 
+def test_the_price_of_a_machine_is_one_figure_wherever_it_is_taken(tmp_path: Path) -> None:
+    """Two kinds of nodes, and a listed option, have a machine's price in common; one that states another has not."""
+    write_priced(folder(tmp_path))
+    more = "{host: {machine: priced.yaml}, big: {machine: priced.yaml, memory: 9 GB}, own: {price: 900 EUR}}"
+    listed = "options: {listed: {machine: priced.yaml}}\n"
+    loaded = load(tmp_path, listed + changed(TAKEN, "{host: {machine: priced.yaml}}", more))
+    assert {option.name: option.stated[-1].name for option in loaded.options} == {
+        "listed": "node_types.host.price",
+        "2 × host, net": "node_types.host.price",
+        "2 × big, net": "node_types.host.price",
+        "2 × own, net": "generate.node_types.own.price",
+    }
+
+
 def test_nodes_on_offer_may_be_priced_in_several_currencies(tmp_path: Path) -> None:
     """At 2 USD to 1 EUR, two nodes for 2,600 USD cost 2,600 EUR, two of a machine 1,800 EUR."""
     write_priced(tmp_path)

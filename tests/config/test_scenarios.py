@@ -133,6 +133,51 @@ def test_the_price_of_the_whole_is_not_that_of_another_number_of_nodes(tmp_path:
     assert (same.price, more.price) == (Money(700, "EUR"), None)
 
 
+PRICED = """\
+workloads: {large: {program: {script: prog.py}, ranks: [2]}}
+criterion: total_cost
+options:
+  one: {machine: priced.yaml}
+  spelled: {machine: "../HERE/priced.yaml", cost: {staff: 10 EUR/year}}
+  own: {machine: priced.yaml, price: 700 EUR ± 10 %}
+  changed: {machine: priced.yaml, with: {price: 700 EUR ± 10 %}}
+  other: {machine: sub/priced.yaml}
+  written: {machine: &inline {price: 700 EUR ± 10 %, nodes: [{type: n}], node_types: {n: {}}, network: {within_node: {
+    send_delay: 1 us, transmission_delay: 1 us}}}}
+  alias: {machine: *inline}
+"""
+
+
+def test_options_of_one_machine_have_its_price_in_common(tmp_path: Path) -> None:
+    """A price as a whole that a file states is one figure for all its options; prices of options are their own."""
+    folder(tmp_path)
+    (tmp_path / "sub").mkdir()
+    for folded in (tmp_path, tmp_path / "sub"):
+        (folded / "priced.yaml").write_text((tmp_path / "pair.yaml").read_text() + "price: 700 EUR ± 10 %\n")
+    loaded = scenario(tmp_path, PRICED.replace("HERE", tmp_path.name))
+    figures = {option.name: option.stated[0] for option in loaded.options}
+    assert {(each.value, each.deviation) for each in figures.values()} == {(700.0, 0.1)}
+    assert {name: each.name for name, each in figures.items()} == {
+        "one": "priced.price",
+        "spelled": "priced.price",
+        "own": "options.own.price",
+        "changed": "options.changed.price",
+        "other": "sub/priced.price",
+        "written": "options.written.price",
+        "alias": "options.written.price",
+    }
+
+
+def test_machines_given_in_python_have_prices_of_their_own(tmp_path: Path) -> None:
+    """Two mappings in Python that state the same price are two machines."""
+    stated = {"price": "7 EUR ± 10 %", "nodes": [{"type": "n"}], "node_types": {"n": {}}}
+    on = stated | {"network": {"within_node": {"send_delay": "1 us", "transmission_delay": "1 us"}}}
+    large = {"program": {"script": str(folder(tmp_path) / "prog.py")}}
+    loaded = load_config({"workloads": {"large": large}, "options": {"a": {"machine": on}, "b": {"machine": dict(on)}}})
+    assert isinstance(loaded, Scenario)
+    assert [option.stated[0].name for option in loaded.options] == ["options.a.price", "options.b.price"]
+
+
 @pytest.mark.parametrize("nodes", ["nodes: 2", "nodes: {host: 2}", "with: {nodes: [{count: 2, type: host}]}"])
 def test_the_price_of_the_whole_holds_if_its_own_number_of_nodes_is_stated(tmp_path: Path, nodes: str) -> None:
     """Two nodes at 400 EUR cost 700 EUR as a whole, also if an option says that there are two."""
@@ -349,6 +394,47 @@ def test_faults_of_a_machine_are_reported_with_those_of_the_comparison(tmp_path:
     assert faults_of(load_config, tmp_path / "s.yaml") == (
         f"{tmp_path}/s.yaml:5:13: workloads.large.ranks[0] must be at least 1, got 0",
         f"{tmp_path}/bad.yaml:3:13: nodes[0].count must be at least 1, got 0",
+    )
+
+
+@pytest.mark.parametrize(
+    ("network", "change", "fault"),
+    [
+        (
+            "contention: {flows: {topology: torus, dimensions: [2], bandwidth: 1 GB/s}}",
+            "nodes: 9",
+            "must give a place to each of the 9 nodes, got 2 places",
+        ),
+        (
+            "contention: {flows: {topology: torus, dimensions: [2], bandwidth: 1 GB/s}}",
+            "with: {nodes: [{type: host, count: 9}]}",
+            "must give a place to each of the 9 nodes, got 2 places",
+        ),
+        ("pairs: [{between: [host, host], eager_limit: 1 KB}]", "with: {node_types: {host: null}}", "must be one of"),
+    ],
+)
+def test_faults_that_an_option_causes_in_its_machine_name_the_option(
+    tmp_path: Path, network: str, change: str, fault: str
+) -> None:
+    """Where a machine's file is good, the fault names the option with what it changes, and its place."""
+    text = (folder(tmp_path) / "pair.yaml").read_text()
+    (tmp_path / "good.yaml").write_text(f"{text}  {network}\n")
+    options = f"good.yaml, price: 900 EUR}}\n  B: {{machine: good.yaml, {change}}}\n"
+    faults = faults_in(tmp_path, changed(SCENARIO, "pair.yaml, price: 900 EUR}\n", options))
+    due = f": as options.B changes the machine ({tmp_path}/s.yaml:8:3)"
+    said = [each for each in faults if "good.yaml:" in each]
+    assert said and all(each.endswith(due) for each in said)
+    assert any(fault in each for each in said)
+
+
+def test_faults_of_a_machine_itself_name_no_option(tmp_path: Path) -> None:
+    """A fault that the file has in itself is reported once, whatever options change."""
+    folder(tmp_path)
+    (tmp_path / "bad.yaml").write_text((tmp_path / "pair.yaml").read_text().replace("1 GB}", "1}"))
+    options = "bad.yaml, nodes: 3}\n  B: {machine: bad.yaml, nodes: 4}\n"
+    (fault,) = faults_in(tmp_path, changed(SCENARIO, "pair.yaml, price: 900 EUR}\n", options))
+    assert (
+        fault.startswith(f"{tmp_path}/bad.yaml:5:33: node_types.host.memory must be a size") and "option" not in fault
     )
 
 

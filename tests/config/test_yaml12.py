@@ -68,6 +68,22 @@ def test_keys_are_read_like_values() -> None:
     assert value("{1: a, 0x2: b, no: c}") == {1: "a", 2: "b", "no": "c"}
 
 
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a: &a {b: 1}\nc: {<<: *a}", "f.yaml:2:5: c must not have merge keys, which YAML 1.2 does not know, got <<: "),
+        ("a: {null: 1}", 'f.yaml:1:5: a must have a name for each key, got "null", which is null in YAML: put a name'),
+        ("~: 1", 'f.yaml:1:1: file must have a name for each key, got "~", which is null in YAML: put'),
+        ("{? : 1}", "f.yaml:1:4: file must have a name for each key, got none: put a name in quotes"),
+    ],
+)
+def test_keys_have_names(text: str, fault: str) -> None:
+    """A null is no key, nor has YAML 1.2 merge keys; in quotes both are names."""
+    (found,) = faults_of(parse_yaml, text, "f.yaml")
+    assert found.startswith(fault)
+    assert value('{"<<": 1, "null": 2}') == {"<<": 1, "null": 2}
+
+
 def test_every_value_knows_where_it_stands() -> None:
     """Values and keys have their lines and columns, counted from 1."""
     document = parse_yaml("a:\n  - b: 5\n    c: [1, 2]\n", "f.yaml")

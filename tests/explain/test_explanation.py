@@ -189,7 +189,7 @@ def test_the_contention_table_counts_above_one() -> None:
     ("contention", "name", "higher"),
     [
         (Flows(Switch(0.5e6)), "network.contention.bandwidth", 4 / 1.1),
-        (Flows(FatTree((4,), (1,), (1,), (0.5e6,))), "network.contention.bandwidths", 4 / 1.1),
+        (Flows(FatTree((4,), (1,), (1,), (0.5e6,))), "network.contention.bandwidth[0]", 4 / 1.1),
         (Ports(Curve.line(0.0, 2e-6)), "network.contention.busy", 2 * 1.1 + 1),
         (Ports(), "network.between_nodes.busy", 1.1 + 1),
     ],
@@ -206,6 +206,41 @@ def test_what_messages_share_is_a_parameter(contention: Flows | Ports, name: str
         trace[0].recv(source)
     on = Machine("shared", (NodeType("host"),) * 3, Network(link, link, contention=contention))
     assert by_name(explanation_of(trace, on))[name].higher == pytest.approx(higher)
+
+
+def test_each_level_of_a_fat_tree_is_a_parameter() -> None:
+    """Two messages of 1 MB between switches share a cable of 1 MB/s for 2 s; the nodes' cables of 2 MB/s do not count.
+
+    Then a message of 3 MB within a switch takes 1.5 s through the nodes' cables.
+    """
+    link = Link(Curve.line(0.0), Curve.line(0.0, 1e-9))
+    trace = TraceBuilder(4)
+    for source in (0, 1):
+        trace[source].send(source + 2, 10**6)
+        trace[source + 2].recv(source)
+    trace[2].send(3, 3 * 10**6)
+    trace[3].recv(2)
+    tree = FatTree((2, 2), (1, 1), (1, 1), (2e6, 1e6))
+    on = Machine("tree", (NodeType("host"),) * 4, Network(link, link, contention=Flows(tree)))
+    explanation = explanation_of(trace, on)
+    found = {name.removeprefix("network.contention."): each for name, each in by_name(explanation).items()}
+    assert explanation.makespan == pytest.approx(2 + 1.5)
+    assert found["bandwidth[0]"].higher == pytest.approx(2 + 1.5 / 1.1)
+    assert (found["bandwidth[1]"].lower, found["bandwidth[1]"].higher) == pytest.approx((2 / 0.9 + 1.5, 2 / 1.1 + 1.5))
+
+
+def test_the_oversubscription_of_uplinks_is_a_parameter() -> None:
+    """Two messages of 1 MB over an uplink of 2 × 1 MB/s / 4 take 4 s: over-subscription counts, in proportion."""
+    link = Link(Curve.line(0.0), Curve.line(0.0, 1e-9))
+    trace = TraceBuilder(4)
+    for source in (0, 1):
+        trace[source].send(source + 2, 10**6)
+        trace[source + 2].recv(source)
+    on = Machine("two", (NodeType("host"),) * 4, Network(link, link, contention=Flows(Switches(2, 1e6, 4.0))))
+    found = by_name(explanation_of(trace, on))
+    uplinks, nodes = (found[f"network.contention.{name}"] for name in ("oversubscription", "bandwidth"))
+    assert (uplinks.lower, uplinks.higher) == pytest.approx((4 * 0.9, 4 * 1.1))
+    assert nodes.higher == pytest.approx(4 / 1.1)
 
 
 def test_the_latency_between_switches_is_a_parameter_where_it_is_stated() -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from clue.config import load_config
 from clue.explain import RankingExplanation, RankingSensitivity, explain_ranking
 from clue.explain.ranking import FIRST, SharedFigure, SharedParameter, shared_figures, shared_parameters
 from clue.explain.sensitivity import CHANGE
-from clue.machine import LinkNoise, Machine, NodeNoise
+from clue.machine import LinkNoise, Machine, NodeNoise, NodeType
 from clue.machine.parts import Processor, Sockets
 from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor, TraceSource
@@ -258,6 +261,70 @@ def test_figures_on_which_no_time_depends_do_not_part_parameters() -> None:
     faster = Option("faster", machine(2, performance_factor=0.5))
     owners = {each.name: each.owners for each in shared_parameters([options[0], faster], [{"": False}])}
     assert owners[LIMIT] == ("plain", "faster") and owners[FACTOR] == ("faster",)
+
+
+def test_a_processor_is_changed_in_all_kinds_of_nodes_that_have_it() -> None:
+    """Nodes of 64 and 128 GB have one processor: 10 % slower, both take 3.3 s and lose to the one of 3.15 s."""
+    machines = {name: on.map(partial(_offered, name)) for name, on in {**TWO, "one 128 GB": machine(4)}.items()}
+    explanation = explained(scenario(machines, Criterion.MAKESPAN), computing)
+    assert explanation.options == ("one", "one 128 GB", "two")
+    both = of(explanation, "node_types.one.performance_factor", "one", "one 128 GB")
+    assert (both.higher.winner, both.higher.lead) == ("two", pytest.approx(-0.15 / 3.15))
+    assert (both.lower.winner, both.lower.lead) == ("one", 0.0)
+
+
+def _offered(name: str, node: NodeType) -> NodeType:
+    return replace(node, name=name, stated_by={"performance_factor": name.removesuffix(" 128 GB")})
+
+
+CATALOGUE = """\
+workloads: {job: {program: {script: prog.py}, ranks: [2]}}
+generate:
+  nodes: [2]
+  mixed: true
+  node_types: {thin: {copy_bandwidth: 1 GB/s}, fat: {copy_bandwidth: 2 GB/s}}
+  processors: {slow: {performance_factor: 0.8}, fast: {performance_factor: 0.5, copy_bandwidth: 4 GB/s}}
+  memory: [{size: 64 GB}, {size: 128 GB}]
+  networks: {eth: {between_nodes: {send_delay: 10 us, transmission_delay: 40 us}}}
+"""
+
+
+def test_each_figure_of_a_catalogue_is_one_parameter(tmp_path: Path) -> None:
+    """Each processor's speed, and each bandwidth, is one parameter of all clusters for which it is stated."""
+    (tmp_path / "prog.py").touch()
+    (tmp_path / "s.yaml").write_text(CATALOGUE)
+    compared = load_config(tmp_path / "s.yaml")
+    assert isinstance(compared, Scenario)
+    found = [each for each in shared_parameters(compared.options, [{"": False}]) if "node_types" in each.name]
+    names = [each.name.removeprefix("node_types.") for each in found]
+    assert sorted(names) == [
+        *("fast.copy_bandwidth", "fast.performance_factor", "fat.copy_bandwidth"),
+        *("slow.performance_factor", "thin.copy_bandwidth"),
+    ]
+    factor = found[names.index("slow.performance_factor")]
+    assert set(factor.owners) == {option.name for option in compared.options if " slow " in option.name}
+    for option in factor.changed(1.1):
+        kinds = {node.name.split()[1]: node.factor("") for node in option.machine.nodes}
+        assert kinds == pytest.approx({"slow": 0.88} | ({"fast": 0.5} if "fast" in kinds else {}))
+    rate = found[names.index("thin.copy_bandwidth")]
+    assert set(rate.owners) == {option.name for option in compared.options if "thin slow" in option.name}
+
+
+def test_parameters_of_one_name_in_a_machine_are_told_apart() -> None:
+    """Where one processor has two speeds in a machine, each is changed alone, and its node types are named."""
+    slow, fast = (NodeType(name, performance_factor=f, stated_by={"performance_factor": "x"}) for name, f in NODES)
+    mixed = replace(machine(2), nodes=(slow, fast))
+    found = shared_parameters([Option("mixed", mixed), Option("alone", replace(mixed, nodes=(slow,)))], [{"": False}])
+    owners = {each.name: each.owners for each in found if "factor" in each.name}
+    assert owners == {
+        "node_types.x.performance_factor (slow)": ("mixed", "alone"),
+        "node_types.x.performance_factor (fast)": ("mixed",),
+    }
+    (changed,) = next(each for each in found if each.name.endswith("(fast)")).changed(1.1)
+    assert [node.factor("") for node in changed.machine.nodes] == pytest.approx([1.0, 0.55])
+
+
+NODES = (("slow", 1.0), ("fast", 0.5))
 
 
 def test_text_says_what_alters_the_first_place() -> None:

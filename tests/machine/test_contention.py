@@ -37,16 +37,24 @@ def test_every_model_has_a_sample_a_number_and_a_key() -> None:
 def test_no_field_escapes_the_parameters(model: Contention) -> None:
     """Each field of a model is changed by exactly one parameter, and changed back.
 
-    So is each bandwidth and latency of a topology; nothing else of a topology is changed.
+    So are the over-subscription and each bandwidth and latency of a topology, those of levels one by one; nothing else
+    of a topology is changed.
     """
     changed = [change(2.0) for change in model.parameters.values()]
     holder: Any = model.topology or model
+    figures = ("bandwidth", "latency", "oversubscription")
     for name in [each.name for each in fields(holder)]:
-        values = [getattr(each.topology or each, name) for each in changed]
-        is_figure = holder is model or "bandwidth" in name or "latency" in name
-        assert sum(value != getattr(holder, name) for value in values) == is_figure
+        own = _levels(model, getattr(holder, name))
+        values = [_levels(model, getattr(each.topology or each, name)) for each in changed]
+        is_figure = holder is model or any(figure in name for figure in figures)
+        assert [sum(of[i] != level for of in values) for i, level in enumerate(own)] == [is_figure] * len(own)
     for name, each in zip(model.parameters, changed, strict=True):
         assert each.parameters[name](0.5) == model
+
+
+def _levels(model: Contention, value: object) -> tuple[object, ...]:
+    """Return the value of each level of a topology, or the only one."""
+    return value if isinstance(value, tuple) and model.topology is not None else (value,)
 
 
 @pytest.mark.parametrize("model", SAMPLES, ids=str)

@@ -86,10 +86,11 @@ def test_what_is_shared_is_kept_longer() -> None:
 
 
 def test_bandwidths_of_a_topology_by_name() -> None:
-    """The bandwidths of all levels of a tree are one parameter."""
+    """The bandwidth of each level of a tree is a parameter; together they are scaled as a whole."""
     tree = FatTree((2, 2), (1, 1), (1, 1), (4.0, 6.0))
-    assert list(Flows(tree).parameters) == ["bandwidths"]
-    assert Flows(tree).parameters["bandwidths"](2.0) == Flows(FatTree((2, 2), (1, 1), (1, 1), (8.0, 12.0)))
+    assert list(Flows(tree).parameters) == ["bandwidth[0]", "bandwidth[1]"]
+    assert Flows(tree).parameters["bandwidth[1]"](2.0) == Flows(FatTree((2, 2), (1, 1), (1, 1), (4.0, 12.0)))
+    assert Flows(tree).busier(0.5) == Flows(FatTree((2, 2), (1, 1), (1, 1), (8.0, 12.0)))
 
 
 SIZES = st.lists(st.integers(0, 20), min_size=1, max_size=4, unique=True).map(sorted)

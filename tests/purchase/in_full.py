@@ -18,7 +18,7 @@ HIGHER = {Criterion.POINTS, Criterion.THROUGHPUT, Criterion.SSP, Criterion.SSI, 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a workload on an option, in the split with the highest throughput.
+    """The result of a workload on an option, in the split with the highest throughput, or the one that costs least.
 
     Attributes:
         throughput: Instances finished per second.
@@ -38,10 +38,14 @@ class Outcome:
 
 
 def all_outcomes(scenario: Scenario, traces: TraceSource) -> dict[str, list[Outcome]]:
-    """Return the outcome of each workload on each option that can run all of them, independent of the criterion."""
+    """Return the outcome of each workload on each option that can run all of them.
+
+    It is that of the split with the highest throughput; by a criterion of costs that counts begun quanta, that of the
+    split that costs least: it can do all runs a month, which must be those of one workload.
+    """
     found: dict[str, list[Outcome]] = {}
     for option in scenario.options:
-        outcomes = [_best_outcome(workload, option.machine, traces) for workload in scenario.workloads]
+        outcomes = [_best_outcome(workload, option, traces, scenario) for workload in scenario.workloads]
         known = [outcome for outcome in outcomes if outcome is not None]
         if len(known) == len(outcomes):
             found[option.name] = known
@@ -91,7 +95,8 @@ def _busy(scenario: Scenario, costs: Costs, outcomes: list[Outcome]) -> float:
     return sum((w.demand or 0.0) / outcome.throughput for w, outcome in zip(scenario.workloads, outcomes, strict=True))
 
 
-def _best_outcome(workload: Workload, machine: Machine, traces: TraceSource) -> Outcome | None:
+def _best_outcome(workload: Workload, option: Option, traces: TraceSource, scenario: Scenario) -> Outcome | None:
+    machine = option.machine
     outcomes = [
         _outcome(workload, machine, split, traces)
         for split in allowed_splits(workload, machine, [[0.0] * ranks for ranks in workload.ranks])
@@ -99,9 +104,29 @@ def _best_outcome(workload: Workload, machine: Machine, traces: TraceSource) -> 
     ]
     in_time = [outcome for outcome in outcomes if outcome.seconds <= workload.deadline]
     if in_time:
-        return max(in_time, key=lambda outcome: outcome.throughput)
+        enough = [each for each in in_time if _counts_quanta(scenario) and _is_enough(workload, option, each)]
+        # By rounding errors, a cheaper split may seem to be one that costs the same and is faster.
+        by_cost = [(float(f"{_cost(workload, option, each, scenario):.12g}"), -each.throughput) for each in enough]
+        return enough[by_cost.index(min(by_cost))] if enough else max(in_time, key=lambda each: each.throughput)
     nearest = min(outcomes, key=lambda outcome: outcome.seconds, default=None)
     return None if nearest is None else replace(nearest, rates=(0.0,) * len(nearest.rates))
+
+
+def _counts_quanta(scenario: Scenario) -> bool:
+    if scenario.workloads[0].demand is None:
+        return scenario.criterion is Criterion.COST_PER_RUN
+    return scenario.criterion in {Criterion.COST_PER_RUN, Criterion.TOTAL_COST} and len(scenario.workloads) == 1
+
+
+def _is_enough(workload: Workload, option: Option, outcome: Outcome) -> bool:
+    capacity = (option.costs or Costs()).capacity
+    return workload.demand is None or workload.demand / outcome.throughput <= capacity * (1 + 1e-9)
+
+
+def _cost(workload: Workload, option: Option, outcome: Outcome, scenario: Scenario) -> float:
+    """Return the cost of a run if this workload were the only one, but used the option to its capacity."""
+    alone = replace(scenario, workloads=(workload,))
+    return _costs(alone, option, [outcome], 0)[Criterion.COST_PER_RUN]
 
 
 def _outcome(workload: Workload, machine: Machine, split: Split, traces: TraceSource) -> Outcome:

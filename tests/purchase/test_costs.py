@@ -9,11 +9,13 @@ import pytest
 
 from clue.errors import UsageError
 from clue.machine import Machine, NodeType
+from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Entry, Limits, Option, Ranking, Scenario, rank_options
 from clue.purchase.costs import Cloud, Costs, Electricity, Licence, Number, Part, Per, Tariff
 from clue.purchase.limits import Miss, nobody_keeps
 from clue.report.ranking.document import ranking_document
+from clue.trace import Trace, TraceBuilder
 from clue.units import MONTH, YEAR, Money
 from tests.kernel.cases import machine
 from tests.purchase.test_ranking import option, scenario, traces, workload
@@ -84,6 +86,69 @@ def test_runs_a_month_are_what_a_cloud_is_paid_for() -> None:
     assert scores(asked)["cloud"] == pytest.approx(12 * 240.0)
     per_run = by(Criterion.COST_PER_RUN, costing("cloud", 4, 0, cloud), workloads=(job,))
     assert scores(per_run)["cloud"] == pytest.approx(0.24)
+
+
+def of_an_hour(_: Application, ranks: int) -> Trace:
+    """Return a program that takes 61 min on 3 ranks, and 50 min on 4."""
+    trace = TraceBuilder(ranks)
+    for rank in range(ranks):
+        trace[rank].compute(60.0 * {3: 61, 4: 50}[ranks])
+    return trace.build()
+
+
+#: As many runs at once as fit on twelve nodes: four in 61 min (3.93 an hour), or three in 50 min (3.6 an hour).
+FILLING = workload(ranks=(3, 4), instances=None)
+HOURLY, EXACT = (Costs(cloud=Cloud(1 / HOUR, quantum=quantum)) for quantum in (HOUR, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("criterion", "costs", "demand", "score", "split"),
+    [
+        # Twelve nodes at 1 an hour: two hours for four runs are 6 a run, one hour for three is 4.
+        (Criterion.COST_PER_RUN, HOURLY, None, 4.0, (3, 4)),
+        (Criterion.COST_PER_RUN, EXACT, None, 12 * 61 / 60 / 4, (4, 3)),
+        (Criterion.COST_PER_RUN, HOURLY, 100, 4.0, (3, 4)),
+        (Criterion.TOTAL_COST, HOURLY, 100, 100 * 12 * 4, (3, 4)),
+        # Of 730 hours a month, 2,700 runs take 750 by threes, but 686.25 by fours.
+        (Criterion.TOTAL_COST, HOURLY, 2700, 2700 * 12 * 6, (4, 3)),
+        (Criterion.THROUGHPUT, HOURLY, None, 4 * 60 / 61, (4, 3)),
+        # A fixed cost of 24 an hour is shared by 4 runs in 61 min, or by 3 in 50 min: 6.1 + 6, or 6.67 + 4.
+        (Criterion.COST_PER_RUN, replace(HOURLY, yearly={"staff": 24 * 8760.0}), None, 20 / 3 + 4, (3, 4)),
+        # One of 240 an hour: 61 + 6, or 66.67 + 4.
+        (Criterion.COST_PER_RUN, replace(HOURLY, yearly={"staff": 240 * 8760.0}), None, 67.0, (4, 3)),
+    ],
+)
+def test_the_split_whose_runs_cost_least_is_chosen(
+    criterion: Criterion, costs: Costs, demand: float | None, score: float, split: tuple[int, int]
+) -> None:
+    """By criteria of costs, begun quanta count in the choice of the split, if it leaves time for all runs."""
+    job = FILLING if demand is None else replace(FILLING, demand=demand / MONTH)
+    asked = by(criterion, costing("cloud", 12, 0, costs), workloads=(job,))
+    (entry,) = rank_options(asked, ReplayPredictor(of_an_hour)).entries
+    assert entry.score == pytest.approx(score)
+    assert (entry.workloads[0].side_by_side, entry.workloads[0].ranks) == split
+
+
+def test_a_cheaper_split_that_is_not_chosen_is_told() -> None:
+    """Where money does not decide, or several workloads share the time, the fastest split is used: 6 instead of 4."""
+    job = replace(FILLING, demand=100 / MONTH)
+    cloud, exact = (costing(name, 12, 0, costs) for name, costs in (("cloud", HOURLY), ("exact", EXACT)))
+    two = (job, replace(job, name="other"))
+    for asked, why in (
+        (by(Criterion.MAKESPAN, cloud, exact, workloads=(job,)), "money does not decide"),
+        (by(Criterion.TOTAL_COST, cloud, exact, workloads=two), "runs a month of several workloads are stated"),
+        (by(Criterion.TOTAL_COST, cloud, exact, workloads=(job,)), ""),
+        (by(Criterion.MAKESPAN, cloud, exact, workloads=(FILLING,)), ""),
+        (by(Criterion.MAKESPAN, exact, workloads=(job,)), ""),
+    ):
+        warnings = rank_options(asked, ReplayPredictor(of_an_hour)).warnings
+        said = [each.partition(" on cloud: ")[2] for each in warnings if "highest throughput" in each]
+        assert len(said) == bool(why)
+        for each in said:
+            assert each.startswith(
+                f"it runs in the split with the highest throughput, as {why}; billed by begun quanta"
+            )
+            assert each.endswith("the split 3 × 4 may cost up to 33.3% less a run")
 
 
 def test_a_quantum_that_the_total_cost_leaves_out_is_told() -> None:

@@ -13,7 +13,7 @@ from clue.purchase import Criterion, Scenario, rank_options
 from clue.purchase.queueing import QUEUED
 from clue.purchase.scores import twelve_digits
 from tests.properties import examples
-from tests.purchase.in_full import whole_ranking
+from tests.purchase.in_full import all_outcomes, whole_ranking
 from tests.purchase.test_search import bounds_of_quality, many, scenarios, trace
 
 HIGHER = {Criterion.POINTS, Criterion.THROUGHPUT, Criterion.SSP, Criterion.SSI}
@@ -23,7 +23,8 @@ BOUNDED = [each for each in Criterion if each not in QUEUED and each is not Crit
 
 def whole_front(scenario: Scenario) -> set[str]:
     """Return the front by its definition, from rankings worked out in full."""
-    tables = [dict(whole_ranking(replace(scenario, criterion=each), trace)) for each in scenario.pareto]
+    found = all_outcomes(scenario, trace)
+    tables = [dict(whole_ranking(replace(scenario, criterion=each), trace, found)) for each in scenario.pareto]
     signs = [-1 if each in HIGHER else 1 for each in scenario.pareto]
     rows = {
         name: tuple(sign * twelve_digits(table[name]) for sign, table in zip(signs, tables, strict=True))
@@ -66,7 +67,7 @@ def test_the_front_is_that_of_all_options_whatever_the_bounds(  # noqa: PLR0917 
     entries = {entry.option: entry for entry in ranking.entries}
     assert len(entries) == len(ranking.entries)
     for criterion in criteria:
-        true = dict(whole_ranking(replace(scenario, criterion=criterion), trace))
+        true = dict(whole_ranking(replace(scenario, criterion=criterion), trace, all_outcomes(scenario, trace)))
         for name in ranking.pareto:
             assert entries[name].figures[criterion] == pytest.approx(true[name], rel=1e-9)
             assert entries[name].workloads

@@ -167,6 +167,24 @@ def test_the_first_are_those_of_the_whole_ranking_by_the_bounds_of_the_kernel(sc
     compare(scenario, top)
 
 
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    scenario=scenarios(),
+    criterion=st.sampled_from((Criterion.COST_PER_RUN, Criterion.TOTAL_COST)),
+    top=st.integers(1, 4),
+    qualities=st.lists(st.sampled_from((0.0, 0.3, 0.9, 1.0)), min_size=1),
+)
+def test_the_cheapest_splits_are_chosen_whatever_the_bounds(
+    scenario: Scenario, criterion: Criterion, top: int, qualities: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same holds where all options are billed by quanta, and workloads fill them."""
+    monkeypatch.setattr("clue.purchase.search._FEW_RUNS", 0)
+    monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality(qualities))
+    filling = tuple(replace(each, instances=None, ranks=(1, 2, 3, 4)) for each in scenario.workloads)
+    rented = tuple(replace(each, costs=COSTS[2]) for each in scenario.options)
+    compare(replace(scenario, criterion=criterion, workloads=filling, options=rented), top)
+
+
 def many(criterion: Criterion) -> Scenario:
     """Return 300 options of different speeds, for two workloads."""
     options = tuple(

@@ -25,7 +25,7 @@ from random import Random
 from statistics import fmean, median
 
 import clue
-from benchmarks.accuracy.validate.figures import kendall, regret
+from benchmarks.accuracy.validate.figures import regret, tau_text
 from clue.children import end, running
 from clue.forecasting import Forecaster, open_store
 from clue.forecasting.adaptive import Goal
@@ -39,6 +39,7 @@ from clue.forecasting.server import Server, serving
 from clue.machine import AlgorithmChoice, Machine, NoContention
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.computer import processor_name
+from clue.validation.figures import kendall_tau
 
 #: The paper's three routines over its sizes: mean and largest error, each for two processors.
 PAPER = {"dgeadd": "4–6.5 %, 6–35 %", "dgemm": "0.1 %, 0.3–4 %", "dtrsm": "5–7 %, 10–16 %"}
@@ -123,7 +124,7 @@ def _page(folder: Path, seconds: float, cases: int) -> Iterator[str]:
     yield f"| probe of a link (loopback) against it | – | – | {network / hit:,.0f} × ({network * 1e3:.0f} ms) |"
     what = f"pdgemm, equations against clue's replay, i-cluster, {len(differences.shares)} grids"
     yield f"| {what} | 4 %, 15 % against runs | – | {differences} |"
-    yield f"| order of these grids, Kendall's tau | – | ≥ 0.9 | {tau:.2f} |"
+    yield f"| order of these grids, Kendall's tau-b | – | ≥ 0.9 | {tau_text(tau)} |"
     yield f"| best grid, by equations and by replay | right | right | {best}: a loss of {loss:.1%} |"
     yield _NOTES.rstrip()
 
@@ -205,8 +206,8 @@ def _timed(what: Callable[[], object]) -> float:
 # --- grids on a machine that exists on paper ---
 
 
-def replayed(processors: int, n: int = 2048, block: int = 64) -> tuple[Errors, float, str, float]:
-    """Return the errors of the equations relative to replays of pdgemm on all grids, and Kendall's tau of the order.
+def replayed(processors: int, n: int = 2048, block: int = 64) -> tuple[Errors, float | None, str, float]:
+    """Return the errors of the equations relative to replays of pdgemm on all grids, and Kendall's tau-b of the order.
 
     Also return the best grids of both, and the loss, by replays, of the grid that the equations choose.
     """
@@ -220,7 +221,7 @@ def replayed(processors: int, n: int = 2048, block: int = 64) -> tuple[Errors, f
         nbytes = ELEMENT * block * (n / grid.rows + n / grid.columns) / 2
         said = routine.on(grid, take, Route.over(machine.network.between_nodes, nbytes)).seconds
         pairs.append((said, clue.simulate(product_trace(routine, grid, take), machine).makespan, grid))
-    tau = kendall([(said, replay) for said, replay, _ in pairs])
+    tau = kendall_tau([(said, replay) for said, replay, _ in pairs])
     best = f"{min(pairs, key=lambda each: each[0])[2]} and {min(pairs, key=lambda each: each[1])[2]}"
     loss = regret([(said, replay) for said, replay, _ in pairs])
     return Errors(tuple(said / replay - 1 for said, replay, _ in pairs)), tau, best, loss

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from benchmarks.accuracy.models.kishimoto import table
 from benchmarks.accuracy.validate.cases import MACHINES, PROGRAMS
-from benchmarks.accuracy.validate.figures import kendall
+from benchmarks.accuracy.validate.figures import tau_text
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import FACTOR, said_by
 from benchmarks.accuracy.validate.sections import section
@@ -46,6 +46,7 @@ from clue.models.cluster_fit import COMMUNICATE, COMPUTE
 from clue.models.terms import RANKS, SIZE
 from clue.report.model.text import configuration_text
 from clue.trace import Trace
+from clue.validation.figures import kendall_tau
 
 FAST, SLOW = "fast", "slow"
 MACHINE = MACHINES / "one-fast-four-dual.yaml"
@@ -262,10 +263,10 @@ class Question:
         """Return the extra time of a chosen configuration, relative to the best candidate."""
         return self.measured(choice) / self.ran[0].seconds - 1
 
-    def tau(self, choice: Choice) -> float:
-        """Return Kendall's tau between predicted and measured times of the candidates."""
+    def tau(self, choice: Choice) -> float | None:
+        """Return Kendall's tau-b between predicted and measured times of the candidates."""
         named = ((configuration_text(run.uses), run.seconds) for run in self.ran)
-        return kendall([(choice.said[name], seconds) for name, seconds in named if name in choice.said])
+        return kendall_tau([(choice.said[name], seconds) for name, seconds in named if name in choice.said])
 
 
 def questions(plan: Plan, cluster: Cluster, replays: Replays) -> list[Question]:
@@ -391,11 +392,11 @@ def _losses(asked: Sequence[Question]) -> Iterator[str]:
 
 def _choices(question: Question) -> Iterator[str]:
     return markdown_table(
-        ("chosen by", "processors", "predicted", "takes", "loss", "order (tau)", "search", "outside of the fit"),
+        ("chosen by", "processors", "predicted", "takes", "loss", "order (tau-b)", "search", "outside of the fit"),
         [
             (
                 each.by, configuration_text(each.uses), f"{each.predicted:.3f} s", f"{question.measured(each):.3f} s",
-                f"{question.loss(each):.1%}", f"{question.tau(each):.2f}",
+                f"{question.loss(each):.1%}", tau_text(question.tau(each)),
                 f"{each.searched * 1e3:.1f} ms" if each.searched else "–",
                 "; ".join(each.outside) or "no",
             )
@@ -429,7 +430,7 @@ of them. Replays are of one recording on this computer for each size and number 
 links. Choices outside in P have more ranks than were measured with one process on each processor.
 
 LU communicates so much on this network that one fast processor is far ahead, so the choice is easy. The order of the
-others (tau) is harder: models know how many ranks there are, not which of them share a node. Replays know both."""
+others (tau-b) is harder: models know how many ranks there are, not which of them share a node. Replays know both."""
 
 
 @with_status

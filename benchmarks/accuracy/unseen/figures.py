@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from benchmarks.accuracy.unseen.predicting import Figures
-from benchmarks.accuracy.validate.figures import kendall, regret
+from benchmarks.accuracy.validate.figures import median_tau, regret
 from clue.uncertainty.model_error import MESSAGES, SHARES
 from clue.validation.figures import percentile
 
@@ -124,7 +124,7 @@ class Worth:
         ordered: Share of pairs of close machines that are predicted in the right order; ``None`` if there are none.
         distinct: The same of those pairs whose runs do not overlap.
         regret: Extra time of the worst program on the chosen machine, relative to the best machine.
-        tau: Median of Kendall's tau over questions; ``None``: no program ran on several equally dilated machines.
+        tau: Median of Kendall's tau-b over questions; ``None``: no program ran on several equally dilated machines.
     """
 
     mean: float
@@ -150,7 +150,7 @@ class Worth:
             ordered=_ordered(pairs, column),
             distinct=_ordered([pair for pair in pairs if are_distinct(*pair)], column),
             regret=max((regret(group) for group in several), default=None),
-            tau=statistics.median(map(kendall, several)) if several else None,
+            tau=median_tau(several),
         )
 
 

@@ -17,6 +17,7 @@ from benchmarks.accuracy.unseen.figures import (
     with_cores,
 )
 from benchmarks.accuracy.unseen.predicting import Figures
+from benchmarks.accuracy.validate.figures import tau_text
 from benchmarks.page import rows, write_rows
 from clue.units import count_of
 
@@ -152,18 +153,18 @@ def _reached(cases: Sequence[UnseenCase]) -> list[tuple[str, str, str]]:
         ("of these, pairs whose runs do not overlap", "–", distinct),
         ("half of the runs in the order of the other half, all such pairs", "–", share_text(repeatability(pairs))),
         ("as a user: worst regret", "≤ 10 %", share_text(user.regret)),
-        ("as a user: Kendall's tau, median of programs", "–", "–" if user.tau is None else f"{user.tau:.2f}"),
+        ("as a user: Kendall's tau-b, median of programs", "–", tau_text(user.tau)),
     ]
 
 
 def _columns(name: str, cases: Sequence[UnseenCase]) -> Iterator[str]:
-    head = ("mean absolute error", "90th percentile", "near pairs in the right order", "worst regret", "tau")
+    head = ("mean absolute error", "90th percentile", "near pairs in the right order", "worst regret", "tau-b")
     yield f"| {name}: column | {' | '.join(head)} |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for column, of in COLUMNS.items():
         worth = Worth.of(cases, of)
-        tau = "–" if worth.tau is None else f"{worth.tau:.2f}"
-        figures = (f"{worth.mean:.1%}", f"{worth.most:.1%}", share_text(worth.ordered), share_text(worth.regret), tau)
+        shares = share_text(worth.ordered), share_text(worth.regret)
+        figures = (f"{worth.mean:.1%}", f"{worth.most:.1%}", *shares, tau_text(worth.tau))
         yield f"| {column.replace('_', ', ')} | {' | '.join(figures)} |"
     yield ""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from benchmarks.accuracy.validate.predicting import Prediction
+from clue.validation.figures import kendall_tau
 
 #: Relative limits beyond which a measurement counts as disturbed: half the range of its runs, lateness of ranks, and
 #: the change of CPU times since calibration.
@@ -86,14 +86,18 @@ def in_hindsight(case: PredictedCase) -> PredictedCase:
     return replace(case, prediction=replace(case.prediction, predicted=case.hindsight, low=low, high=high))
 
 
-def kendall(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return Kendall's tau of (predicted, measured): 1 for the same order, -1 for the reverse."""
-    signs = [_sign(a[0] - b[0]) * _sign(a[1] - b[1]) for a, b in combinations(pairs, 2)]
-    return sum(signs) / len(signs) if signs else 1.0
+def median_tau(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
+    """Return the median of Kendall's tau-b over groups of (predicted, measured), without those in which it is unknown.
+
+    It is ``None`` if there are no others: tau-b needs different predictions and different measured times.
+    """
+    known = [tau for tau in map(kendall_tau, groups) if tau is not None]
+    return statistics.median(known) if known else None
 
 
-def _sign(number: float) -> int:
-    return (number > 0) - (number < 0)
+def tau_text(tau: float | None) -> str:
+    """Return Kendall's tau-b in words; a dash if it is unknown."""
+    return "–" if tau is None else f"{tau:.2f}"
 
 
 def regret(pairs: Sequence[tuple[float, float]]) -> float:

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.accuracy.validate.cases import RECORDING_MACHINE
-from benchmarks.accuracy.validate.figures import PredictedCase, in_hindsight, kendall, regret
+from benchmarks.accuracy.validate.figures import PredictedCase, in_hindsight, median_tau, regret, tau_text
 from benchmarks.accuracy.validate.predicting import Prediction
 from benchmarks.page import rows, write_rows
 from clue.trace.computer import processor_name
-from clue.validation.figures import percentile
+from clue.validation.figures import kendall_tau, percentile
 
 #: Columns, in seconds except ranks, size, ratios from ``error`` on, and a mean ``message`` in bytes.
 #: ``runs`` lists all measured times.
@@ -118,7 +118,7 @@ def _summary(compared: Sequence[PredictedCase]) -> Iterator[str]:
 _GOALS = (
     ("mean absolute error", "≤ 5 %"),
     ("90th percentile", "≤ 12 %"),
-    ("Kendall's tau of the machines' order, median of programs", "≥ 0.9"),
+    ("Kendall's tau-b of the machines' order, median of programs", "≥ 0.9"),
     ("regret of the chosen machine, worst of programs", "≤ 3.6 %"),
     ("runs within the 80 % interval", "70–90 %"),
     ("mean absolute error on the machine that recorded", "≤ 5 %"),
@@ -134,7 +134,7 @@ def _reached(compared: Sequence[PredictedCase]) -> list[str]:
     return [
         f"{statistics.mean(errors):.1%}",
         f"{percentile(errors, 0.9):.1%}",
-        f"{statistics.median(map(kendall, several)):.2f}" if several else "–",
+        tau_text(median_tau(several)),
         f"{max(map(regret, several)):.1%}" if several else "–",
         f"{statistics.mean(each.covered for each in compared):.0%}",
         f"{statistics.mean(own):.1%}" if own else "–",
@@ -153,12 +153,12 @@ def _pairs(group: Sequence[PredictedCase]) -> list[tuple[float, float]]:
 
 
 def _by_program(compared: Sequence[PredictedCase]) -> Iterator[str]:
-    yield from ("| program | mean absolute error | worst | tau | regret |", "| --- | --- | --- | --- | --- |")
+    yield from ("| program | mean absolute error | worst | tau-b | regret |", "| --- | --- | --- | --- | --- |")
     for program, group in _grouped(compared).items():
         worst = max(group, key=lambda each: abs(each.error))
         mean = statistics.mean(abs(each.error) for each in group)
         pairs = _pairs(group)
-        order = f"{kendall(pairs):.2f} | {regret(pairs):.1%}" if len(pairs) > 1 else "– | –"
+        order = f"{tau_text(kendall_tau(pairs))} | {regret(pairs):.1%}" if len(pairs) > 1 else "– | –"
         yield f"| {program} | {mean:.1%} | {worst.error:+.1%} on {worst.machine} | {order} |"
     yield ""
 

@@ -31,32 +31,48 @@ class Flows:
 
     @property
     def parameters(self) -> Mapping[str, Callable[[float], Flows]]:
-        """The bandwidths of the topology, and its latencies above 0."""
-        names = [*self._named("bandwidth"), *(name for name in self._named("latency") if getattr(self.topology, name))]
-        return {name: partial(self.multiplied, [name]) for name in names}
+        """The bandwidths of the topology, of a fat tree by level; over-subscription; latencies above 0."""
+        found: dict[str, Callable[[float], Flows]] = {}
+        for name in self._named("bandwidth"):
+            value = getattr(self.topology, name)
+            if isinstance(value, tuple):
+                found |= {f"bandwidth[{level}]": partial(self._level_times, name, level) for level in range(len(value))}
+            else:
+                found[name] = partial(self._times, [name])
+        others = [*self._named("oversubscription"), *self._named("latency")]
+        return found | {name: partial(self._times, [name]) for name in others if getattr(self.topology, name)}
 
     def busier(self, factor: float) -> Flows:
         """Return the model with all bandwidths of its topology divided by a factor."""
-        return self.multiplied(self._named("bandwidth"), 1 / factor)
+        return self._times(self._named("bandwidth"), 1 / factor)
 
     stronger = busier
 
     def later(self, factor: float) -> Flows:
         """Return the model with all latencies of its topology multiplied."""
-        return self.multiplied(self._named("latency"), factor)
+        return self._times(self._named("latency"), factor)
 
     def _named(self, kind: str) -> list[str]:
         return [each.name for each in fields(cast("Any", self.topology)) if kind in each.name]
 
-    def multiplied(self, names: Sequence[str], factor: float) -> Flows:
-        """Return the model with the named figures of its topology multiplied."""
+    def _times(self, names: Sequence[str], factor: float) -> Flows:
+        """Return the model with the named figures of its topology multiplied, at all levels."""
+        values = {name: getattr(self.topology, name) for name in names}
+        return self._with(
+            {
+                name: tuple(each * factor for each in value) if isinstance(value, tuple) else value * factor
+                for name, value in values.items()
+            }
+        )
+
+    def _level_times(self, name: str, level: int, factor: float) -> Flows:
+        """Return the model with a figure of one level of its topology multiplied."""
+        value = getattr(self.topology, name)
+        return self._with({name: (*value[:level], value[level] * factor, *value[level + 1 :])})
+
+    def _with(self, figures: Mapping[str, object]) -> Flows:
         topology: Any = self.topology
-        values = {name: getattr(topology, name) for name in names}
-        more = {
-            name: tuple(each * factor for each in value) if isinstance(value, tuple) else value * factor
-            for name, value in values.items()
-        }
-        return Flows(replace(topology, **more))
+        return Flows(replace(topology, **figures))
 
     def described(self, nodes: int, _: Sequence[Link]) -> str:
         """Return the model in words."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: Placeholder of a missing figure.
 NONE = "–"
-#: Room for text that can be wrapped, before a table is shown in parts.
-_WRAPPED = 20
+#: Room for text that can be wrapped, before a table is shown in parts, and the least room for the names of its rows.
+_WRAPPED, _LEAST = 20, 12
 
 
 def table(*columns: str, title: str = "", numbers: Sequence[str] = ()) -> Table:
@@ -55,7 +55,8 @@ class Fitted:
     Attributes:
         whole: The table.
         names: Number of first columns that name the rows.
-        together: Number of last columns that stay in one part.
+        together: Number of last columns that stay in one part. If they leave too little room for the names, each of
+            them is shown beside the first.
     """
 
     whole: Table
@@ -64,18 +65,26 @@ class Fitted:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Yield the table, or its parts with an empty line between them."""
-        parts = self._parts(console, options.max_width)
+        widths = self._widths(console, options.max_width)
+        parts = self._parts(widths, options.max_width)
         if len(parts) == 1:
             yield self.whole
             return
+        least = self._least(widths)
         for k, part in enumerate(parts):
             if k:
                 yield ""
-            yield self._part([*range(self.names), *part], None if k else self.whole.title)
+            wide = sum(widths[i] for i in part) > options.max_width + len("  ") - least
+            yield self._part([*range(self.names), *part], None if k else self.whole.title, wraps=wide)
 
-    def _parts(self, console: Console, most: int) -> list[list[int]]:
-        """Return the columns of each part, without those of the names."""
-        widths = [
+    def _least(self, widths: Sequence[int]) -> int:
+        """Return the least width of the names of rows, of which the last may be wrapped."""
+        *others, name = widths[: self.names]
+        return sum(others) + min(name, _LEAST + len("  "))
+
+    def _widths(self, console: Console, most: int) -> list[int]:
+        """Return the width of each column, with the space behind it."""
+        return [
             min(
                 max(console.measure(cell).maximum for cell in (each.header, *each.cells)),
                 most if each.no_wrap else _WRAPPED,
@@ -83,20 +92,30 @@ class Fitted:
             + len("  ")
             for each in self.whole.columns
         ]
+
+    def _parts(self, widths: Sequence[int], most: int) -> list[list[int]]:
+        """Return the columns of each part, without those of the names."""
         last = len(widths) - self.together
         room = most + len("  ") - sum(widths[: self.names])
+        together = [[*range(last, len(widths))]]
+        if self.together > 1 and sum(widths[last:]) > most + len("  ") - self._least(widths):
+            together = [[last, i] for i in range(last + 1, len(widths))]
         parts: list[list[int]] = []
-        for unit in (*([i] for i in range(self.names, last)), [*range(last, len(widths))]):
-            if not parts or sum(widths[i] for i in (*parts[-1], *unit)) > room:
-                parts.append([])
-            parts[-1] += unit
+        for unit in (*([i] for i in range(self.names, last)), *together):
+            joined = list(dict.fromkeys((*(parts[-1] if parts else ()), *unit)))
+            if not parts or sum(widths[i] for i in joined) > room:
+                parts.append(unit)
+            else:
+                parts[-1] = joined
         return parts
 
-    def _part(self, places: Sequence[int], title: TextType | None) -> Table:
+    def _part(self, places: Sequence[int], title: TextType | None, *, wraps: bool) -> Table:
+        """Return a part of the table, in which all columns are wrapped if there is too little room for the names."""
         part = _empty(title)
         columns = [self.whole.columns[i] for i in places]
         for each in columns:
-            part.add_column(each.header, justify=each.justify, no_wrap=each.no_wrap, overflow=each.overflow)
+            overflow = "fold" if wraps else each.overflow
+            part.add_column(each.header, justify=each.justify, no_wrap=each.no_wrap and not wraps, overflow=overflow)
         for row, cells in zip(self.whole.rows, zip(*(each.cells for each in columns), strict=True), strict=True):
             part.add_row(*cells, style=row.style, end_section=row.end_section)
         return part

@@ -67,8 +67,8 @@ def _figures(validation: Validation) -> RenderableType:
 def _orders(validation: Validation) -> RenderableType | None:
     if not validation.orders:
         return None
-    columns = ("program", "size", "choices", "Kendall's tau", "predicted best", "measured best", "regret")
-    shown = table(*columns, title="Order of machines", numbers=("choices", "Kendall's tau", "regret"))
+    columns = ("program", "size", "choices", "Kendall's tau-b", "predicted best", "measured best", "regret")
+    shown = table(*columns, title="Order of machines", numbers=("choices", "Kendall's tau-b", "regret"))
     for each in validation.orders:
         tau = NONE if each.tau is None else f"{each.tau:.2f}"
         add_row(shown, each.program, each.size, each.choices, tau, each.chosen, each.best, percent(each.regret))

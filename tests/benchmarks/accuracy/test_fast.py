@@ -18,7 +18,7 @@ from tests.forecasting.hosts import dgemm, forecasting
 def test_equations_and_replays_order_grids_alike() -> None:
     """Equations and replays order all grids of up to six processors almost alike, and agree on one processor."""
     errors, tau, _, loss = replayed(6, n=512)
-    assert tau >= 0.8 and len(errors.shares) == 14 and abs(errors.shares[0]) < 1e-6
+    assert tau is not None and tau >= 0.8 and len(errors.shares) == 14 and abs(errors.shares[0]) < 1e-6
     assert loss >= 0
 
 

@@ -81,7 +81,8 @@ def test_models_and_replays_choose(tmp_path: Path) -> None:
         *models, replays = each.choices
         assert each.loss(replays) == 0
         # Some candidates take the same time.
-        assert each.tau(replays) > 0.9
+        tau = each.tau(replays)
+        assert tau is not None and tau > 0.9
         assert all(each.loss(choice) < 0.05 for choice in models if "relatively" in choice.by)
         assert all(choice.outside for choice in models if choice.by.startswith("NS"))
     text = rebuilt.page(FULL, asked, shown, "command")

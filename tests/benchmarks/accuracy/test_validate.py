@@ -12,7 +12,7 @@ from benchmarks.accuracy.validate import cases, experiment
 from benchmarks.accuracy.validate.calibrating import Calibrator
 from benchmarks.accuracy.validate.deciding import LikeCalls, live_section
 from benchmarks.accuracy.validate.experiment import run_once
-from benchmarks.accuracy.validate.figures import PredictedCase, in_hindsight, kendall, regret
+from benchmarks.accuracy.validate.figures import PredictedCase, in_hindsight, median_tau, regret, tau_text
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import ColdStart, Factor, HostRecordings, Prediction, predict
 from benchmarks.accuracy.validate.sections import section
@@ -185,11 +185,17 @@ def _trace(seconds: float, polls: int = 0) -> Trace:
     return built.build()
 
 
-def test_kendalls_tau() -> None:
-    """Kendall's tau is 1 for equal order, -1 for reverse order, and (2 - 1) / 3 if one of three pairs is exchanged."""
-    assert kendall([(1, 10), (2, 20), (3, 30)]) == 1
-    assert kendall([(1, 30), (2, 20), (3, 10)]) == -1
-    assert kendall([(1, 10), (2, 30), (3, 20)]) == pytest.approx(1 / 3)
+def test_the_median_of_kendalls_tau() -> None:
+    """Tau-b is 1 for equal order, -1 for reverse order, and (2 - 1) / 3 if one of three pairs is exchanged.
+
+    If two of three predictions are equal, it is 2 / sqrt(2 · 3), where tau-a is 2 / 3; if all are, it is unknown.
+    """
+    equal, reverse, exchanged = [(1, 10), (2, 20), (3, 30)], [(1, 30), (2, 20), (3, 10)], [(1, 10), (2, 30), (3, 20)]
+    assert median_tau([equal]) == pytest.approx(1)
+    assert median_tau([equal, reverse, exchanged, [(1, 10), (1, 20)]]) == pytest.approx(1 / 3)
+    assert median_tau([[(1, 10), (1, 20), (2, 30)]]) == pytest.approx(2 / 6**0.5)
+    assert median_tau([[(1, 10), (1, 20)], [(1, 10)]]) is None
+    assert [tau_text(tau) for tau in (0.875, None)] == ["0.88", "–"]
 
 
 def test_regret_is_what_the_choice_costs() -> None:
@@ -253,7 +259,7 @@ def test_one_machine_has_no_order() -> None:
     case = PredictedCase("cg", "slow", 2, 100, Prediction(2.2, 0.9, 2.5, 1.0), (2.0,) * 5, 0.0, 1.05, 1.0, 2.0, 8.0)
     text = page([case], "command", [], [])
     assert "| cg | 10.0% | +10.0% on slow | – | – |" in text
-    assert "| Kendall's tau of the machines' order, median of programs | ≥ 0.9 | – | – | – |" in text
+    assert "| Kendall's tau-b of the machines' order, median of programs | ≥ 0.9 | – | – | – |" in text
     assert "| regret of the chosen machine, worst of programs | ≤ 3.6 % | – | – | – |" in text
 
 

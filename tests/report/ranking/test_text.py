@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
+
 from clue.purchase import Criterion
 from clue.purchase.costs import Sheet
 from clue.purchase.outcome import OptionCost
@@ -125,6 +127,19 @@ def test_a_narrow_terminal_shows_names_and_whole_figures() -> None:
         ["#", "option", "workload", "instances", "×", "ranks", "makespan", "points"],
     ]
     assert [line.split()[1] for line in lines if re.match(r"[12] ", line)] == ["Cheap", "Fine", "Cheap", "Fine"]
+
+
+@pytest.mark.parametrize("width", [36, 40, 45, 55, 64, 70])
+def test_names_of_options_stay_readable_in_any_terminal(width: int) -> None:
+    """A long name is broken between words at most, in every part, and no figure is cut off."""
+    long = "16 × Thin fast 64 GB, ethernet"
+    entries = tuple(replace(each, option=long if each.option == "Cheap" else each.option) for each in ranking().entries)
+    lines = rendered(ranking_text(replace(ranking(), entries=entries)), width).splitlines()
+    table = lines[2 : lines.index("Not ranked")]
+    assert all("…" not in line and len(line) <= width for line in table)
+    for part in "\n".join(table).split("#  option")[1:]:
+        names = [word for line in part.splitlines()[2:] for word in line[len("#  ") :].split("  ")[0].split()]
+        assert set(long.split()) <= set(names)
 
 
 def test_many_items_of_costs_leave_room_for_the_names() -> None:
