@@ -116,6 +116,17 @@ def test_missing_collective_call_is_an_error() -> None:
         simulate(trace.build(), machine())
 
 
+def test_members_that_name_different_roots() -> None:
+    """A collective with several roots is refused with its number; the root that other calls name does not count."""
+    trace = TraceBuilder(3)
+    for rank in range(3):
+        trace[rank].collective(Op.ALLREDUCE, 8, root=rank)
+        trace[rank].collective(Op.REDUCE, 8, root=1 if rank == 2 else 0)
+    said = "same collective calls: call 1 has root 0 on rank 0 and 1 on rank 2"
+    with pytest.raises(ReplayError, match=said):
+        simulate(trace.build(), machine(3))
+
+
 def wildcard(first: float, second: float, *, tags: tuple[int, int] = (0, 0), flags: int = Flag.ANY_SOURCE) -> Trace:
     """Return a trace in which rank 0 receives from rank 1, then from rank 2, which send at these times."""
     trace = TraceBuilder(3)

@@ -6,7 +6,7 @@ Nothing here depends on a machine, so one program serves any number of simulatio
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from clue.collectives import Collective, Manner
 from clue.errors import ReplayError
 from clue.result import Unmodelled
-from clue.trace import ANY, COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
+from clue.trace import ANY, COLLECTIVES, PROC_NULL, ROOTED, Flag, Op, Ops, Trace
 from clue.trace.columns import within
 from clue.trace.sites import Sites
 
@@ -314,14 +314,10 @@ def _collectives_on(
         )
     calls = rows.reshape(len(group), -1)[np.argsort(np.argsort(members))]
     codes = ops.op[calls]
-    differing = np.flatnonzero((codes != codes[0]).any(axis=0))
-    if differing.size:
-        at = differing[0]
-        other = int(np.flatnonzero(codes[:, at] != codes[0, at])[0])
-        raise ReplayError(
-            f"{trace.name}: members of communicator {context} must make the same collective calls: call {at} is "
-            f"{Op(codes[0, at]).name} on rank {group[0]} and {Op(codes[other, at]).name} on rank {group[other]}"
-        )
+    rule = f"{trace.name}: members of communicator {context} must make the same collective calls"
+    _require_same(codes, group, rule, "is", lambda code: Op(code).name)
+    roots = np.where(np.isin(codes, list(ROOTED)), ops.peer[calls], PROC_NULL)
+    _require_same(roots, group, rule, "has root", str)
     sizes = ops.nbytes[calls.T]
     said = (codes[0], ops.peer[calls[0]], ops.tag[calls[0]], ops.flags[calls[0]] & MANNERS)
     built = []
@@ -338,6 +334,18 @@ def _collectives_on(
         else:
             built.append(collective_of(code, root, sizes[i].tobytes(), manner))
     return built
+
+
+def _require_same(
+    said: npt.NDArray[np.integer[Any]], group: Sequence[int], rule: str, verb: str, words: Callable[[int], str]
+) -> None:
+    """Raise an error at the first collective of which members say different things, shape (members, collectives)."""
+    differing = np.flatnonzero((said != said[0]).any(axis=0))
+    if differing.size:
+        at = differing[0]
+        other = int(np.flatnonzero(said[:, at] != said[0, at])[0])
+        one, another = (words(int(said[member, at])) for member in (0, other))
+        raise ReplayError(f"{rule}: call {at} {verb} {one} on rank {group[0]} and {another} on rank {group[other]}")
 
 
 def _entries(trace: Trace, ranks: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> list[list[int]]:
