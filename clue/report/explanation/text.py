@@ -99,7 +99,9 @@ def _sites(explanation: Explanation) -> RenderableType:
     numbers = (*on_path, "share", "Σ computing", "Σ waiting", "Σ sent")
     title = "Where in the program: the critical path by call site (computing before its calls), and Σ over all ranks"
     shown = table("site", "function", "called from", *numbers, title=title, numbers=numbers)
-    for each, label in zip(shares[:MOST_SITES], labels([each.site for each in shares]), strict=False):
+    names = labels(explanation.path.sites)
+    for each in shares[:MOST_SITES]:
+        label = names[each.number]
         add_row(
             shown,
             label.name,
