@@ -209,9 +209,10 @@ class RankBuilder:
         self, dest: int, nbytes: int, source: int, sendtag: int = 0, recvtag: int = 0, comm: int = 0
     ) -> None:
         """Add a Sendrecv as the recorder does: a receive posted, a send started, and the wait for both."""
-        receive = self.irecv(source, recvtag, comm)
-        send = self.isend(dest, nbytes, sendtag, comm, flags=Flag.CONTINUED)
-        self.add(Op.WAIT, extras=(receive, send), flags=Flag.CONTINUED)
+        call, more = "Sendrecv", Flag.CONTINUED
+        receive = self._start(Op.IRECV, call=call, peer=source, tag=recvtag, comm=comm)
+        send = self._start(Op.ISEND, call=call, peer=dest, nbytes=nbytes, tag=sendtag, comm=comm, flags=more)
+        self.add(Op.WAIT, call=call, extras=(receive, send), flags=more)
 
     def wait(self, *requests: int) -> None:
         """Add a wait for all of these requests."""
@@ -250,10 +251,10 @@ class RankBuilder:
             raise TraceError(f"{self._place}: numbers of ops must fit into 64 bits, got {largest}") from None
         return RankColumns(dict(zip(_NAMES, table.T, strict=True)), extras)
 
-    def _start(self, op: Op, *, extras: Sequence[int] = (), **fields: int) -> int:
+    def _start(self, op: Op, *, extras: Sequence[int] = (), call: str | None = None, **fields: int) -> int:
         request = self._requests
         self._requests += 1
-        self.add(op, extras=extras, call=None, request=request, **fields)
+        self.add(op, extras=extras, call=call, request=request, **fields)
         return request
 
     def _end_burst(self) -> None:

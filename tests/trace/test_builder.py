@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clue.analysis.trace import profile_calls
 from clue.errors import TraceError
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.builder import RankColumns, trace_of
@@ -145,6 +146,15 @@ def test_work_and_memory_are_not_negative(what: str) -> None:
     """Negative work and memory are refused, and not taken for none."""
     with pytest.raises(TraceError, match=f"^rank 1: {what} must be a finite number from 0 on, got -5$"):
         TraceBuilder(2).declare(1, **{what: -5})  # type: ignore[arg-type]
+
+
+def test_a_sendrecv_is_one_call_of_this_name() -> None:
+    """Its bytes are those of a Sendrecv, as in a recording, not of the receive that it begins with."""
+    built = TraceBuilder(2)
+    for rank in range(2):
+        built[rank].sendrecv(1 - rank, 100, 1 - rank)
+    (profile,) = profile_calls(built.build())
+    assert (profile.call, profile.count, profile.nbytes) == ("Sendrecv", 2, 200)
 
 
 def test_a_trace_has_ranks() -> None:
