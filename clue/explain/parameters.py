@@ -1,5 +1,8 @@
 """The parameters of a machine, each with a function that changes it alone. Names are those of a machine's YAML file.
 
+A file states the figures of other regions as ``default``. A parameter is of one region, so that of the computation
+outside of regions is named ``(no region)``.
+
 ========================================  ==============================================================================
 name                                      effect of a factor of 1.1
 ========================================  ==============================================================================
@@ -104,9 +107,9 @@ def _of_nodes(machine: Machine, name: str, regions: Sequence[str], timed: set[st
     if len(regions) > 1 or any(map(by_speed, regions)):
         for region in regions:
             if by_speed(region):
-                yield parameter(f"speed.{region or 'default'}", partial(_faster, region))
+                yield parameter(f"speed.{region}", partial(_faster, region))
             else:
-                yield parameter(f"performance_factor.{region or 'default'}", partial(_slower, [region]))
+                yield parameter(f"performance_factor.{region or '(no region)'}", partial(_slower, [region]))
     if any(each.memory_contention for each in types):
         yield parameter("memory_contention_factor", _more_memory_contention)
     if any(each.cold_start.is_stated for each in types):
