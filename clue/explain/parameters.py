@@ -1,5 +1,8 @@
 """The parameters of a machine, each with a function that changes it alone. Names are those of a machine's YAML file.
 
+A file states the figures of other regions as ``default``. A parameter is of one region, so that of the computation
+outside of regions is named ``(no region)``.
+
 ========================================  ==============================================================================
 name                                      effect of a factor of 1.1
 ========================================  ==============================================================================
@@ -127,9 +130,9 @@ def _figures_of(
     if len(regions) > 1 or any(map(by_speed, regions)):
         for region in regions:
             if by_speed(region):
-                yield f"speed.{region or 'default'}", speed, partial(_faster, region)
+                yield f"speed.{region}", speed, partial(_faster, region)
             else:
-                yield f"performance_factor.{region or 'default'}", speed, partial(_slower, [region])
+                yield f"performance_factor.{region or '(no region)'}", speed, partial(_slower, [region])
     if any(each.memory_contention for each in types):
         yield "memory_contention_factor", attrgetter("memory_contention"), _more_memory_contention
     if any(each.cold_start.is_stated for each in types):

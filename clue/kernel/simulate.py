@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
+from numbers import Integral
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from clue.units import count_of
 _TWO_PAIRS, _LARGE = 4, 1 << 16
 #: Similarity from which a name counts as a misspelling of another.
 _ALIKE = 0.75
+#: Placements by name.
+_ORDERS = {"block": Placement.block, "cyclic": Placement.cyclic}
 #: Share of a rank's time below which waiting is a rounding error of the sums that it is left over from.
 _ROUNDING = 1e-12
 _ONE_SIDED = "; a live run gives such calls the time of messages (clue run)"
@@ -57,12 +60,16 @@ def simulate(
         calls: Whether to keep the time of each call, and the times of its messages.
 
     Raises:
-        UsageError: If the placement, the engine or the number of instances is invalid.
+        UsageError: If there is no trace or machine, or the placement, the engine or the number of instances is invalid.
         ReplayError: If the trace contradicts itself.
         DeadlockError: If the program deadlocks in virtual time.
     """
+    if not isinstance(trace, Trace | Program):
+        raise UsageError(f"trace must be one that clue.Trace.open or a builder returned, got {trace!r}")
     if engine not in (*ENGINES, WHEN_COMPILED):
         raise UsageError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    if not isinstance(instances, Integral):
+        raise UsageError(f"instances must be a whole number, got {instances!r}")
     if instances < 1:
         raise UsageError(f"instances must be at least 1, got {instances}")
     program = trace if isinstance(trace, Program) else compile_program(trace)
@@ -116,15 +123,15 @@ def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: i
     """Return where ranks run.
 
     Raises:
-        UsageError: If the placement is invalid.
+        UsageError: If the placement is invalid, or there is no machine.
     """
+    if not isinstance(machine, Machine):
+        raise UsageError(f"machine must be one that clue.load_machine returned, got {machine!r}")
     if isinstance(placement, Placement):
         return Placement.listed(machine, placement.nodes, ranks)
-    if placement == "block":
-        return Placement.block(machine, ranks)
-    if placement == "cyclic":
-        return Placement.cyclic(machine, ranks)
-    if isinstance(placement, str):
+    if isinstance(placement, str) and placement in _ORDERS:
+        return _ORDERS[placement](machine, ranks)
+    if isinstance(placement, str) or not isinstance(placement, Iterable):
         raise UsageError(f"placement must be block, cyclic or a list of nodes, got {placement!r}")
     return Placement.listed(machine, tuple(placement), ranks)
 

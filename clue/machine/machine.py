@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, count, islice, repeat
-from operator import itemgetter
+from operator import index, itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from clue.display import frame_of, html, short_repr
@@ -564,7 +564,7 @@ class Placement:
         return cls(tuple(order[i] for i in islice(places, ranks)))
 
     @classmethod
-    def listed(cls, machine: Machine, nodes: tuple[int, ...], ranks: int) -> Placement:
+    def listed(cls, machine: Machine, nodes: Sequence[int], ranks: int) -> Placement:
         """Place each rank on its listed node; a node may be listed more often than it has processors.
 
         Raises:
@@ -574,12 +574,19 @@ class Placement:
         _check_number(ranks)
         if len(nodes) != ranks:
             raise UsageError(f"placement: list must name one node per rank ({ranks}), got {len(nodes)}")
-        for rank, node in enumerate(nodes):
-            if not 0 <= node < len(machine.nodes):
-                raise UsageError(
-                    f"placement: node of rank {rank} must be from 0 to {len(machine.nodes) - 1}, got {node}"
-                )
-        return cls(nodes)
+        return cls(tuple(_existing(machine, node, rank) for rank, node in enumerate(nodes)))
+
+
+def _existing(machine: Machine, node: int, rank: int) -> int:
+    """Return the index of a rank's node, which may be an integer of numpy."""
+    rule = f"placement: node of rank {rank} must be"
+    try:
+        number = index(node)
+    except TypeError:
+        raise UsageError(f"{rule} a whole number, got {node!r}") from None
+    if not 0 <= number < len(machine.nodes):
+        raise UsageError(f"{rule} from 0 to {len(machine.nodes) - 1}, got {number}")
+    return number
 
 
 def _check_number(ranks: int) -> None:

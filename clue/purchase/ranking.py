@@ -70,10 +70,11 @@ def rank_options(
         known: Results of rankings of the same machines and workloads, which this one adds to.
 
     Raises:
-        UsageError: If every option costs more than the budget, prices and budget are in different currencies, or an
-            application cannot be predicted.
+        UsageError: If the scenario is no comparison, no position is requested, every option costs more than the budget,
+            prices and budget are in different currencies, or an application cannot be predicted.
         ClueError: If a prediction cannot be made.
     """
+    _check(scenario, predictor, sampling, top)
     known = known or KnownRuns()
     known.begin(scenario)
     affordable = _affordable(scenario)
@@ -86,7 +87,6 @@ def rank_options(
     scored = [*candidates, *unknown]
     scores = Scores(scenario, scored, accounts, queues)
     criteria = {criterion: _by(criterion, scenario, scored, scores) for criterion in scenario.pareto}
-    _check(scenario, predictor, sampling)
     draws = 0 if sampling is None else sampling.samples
     attempts = attempts_on(candidates, scenario, predictor, progress, draws, rough=True, known=known)
     able = [attempt for attempt in attempts if attempt.cells]
@@ -197,7 +197,11 @@ def check_samples(scenario: Scenario) -> None:
         raise UsageError(f"{scenario.name}: samples must be of criteria without a queue, got {got}")
 
 
-def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None) -> None:
+def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None, top: int | None) -> None:
+    if not isinstance(scenario, Scenario):
+        raise UsageError(f"scenario must be a comparison, got a {type(scenario).__name__}")
+    if top is not None and top < 1:
+        raise UsageError(f"top must be at least 1, got {top}")
     if sampling is not None:
         check_samples(scenario)
     _check_use(scenario)

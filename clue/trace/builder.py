@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from math import isfinite
+from itertools import accumulate, chain
+from math import inf
 from operator import itemgetter
 from typing import Any
 
@@ -123,12 +123,26 @@ def _narrow(program: str, name: str, column: _Integers, kind: str) -> npt.NDArra
     return narrow
 
 
+def _whole(place: str, name: str, value: Any) -> int:
+    """Return a number as the integer that it equals."""
+    if isinstance(value, int):
+        return int(value)
+    try:
+        whole = int(value)
+        is_whole = whole == value
+    except (TypeError, ValueError, OverflowError):
+        is_whole = False
+    if not is_whole:
+        raise TraceError(f"{place}: {name} must be a whole number, got {value!r}")
+    return whole
+
+
 class RankBuilder:
     """Ops of one rank, in program order. Times are in seconds, sizes in bytes, ranks within ``comm``."""
 
     def __init__(self, trace: TraceBuilder, rank: int) -> None:
         self._trace = trace
-        self._rank = rank
+        self._place = f"rank {rank}"
         self._burst = 0.0
         self._region = 0
         self._site = 0
@@ -140,10 +154,10 @@ class RankBuilder:
         """Add a computation burst, CPU seconds, in a region.
 
         Raises:
-            TraceError: If the number of seconds is not finite.
+            TraceError: If the number of seconds is negative or not finite, or the region is not text.
         """
-        if not isfinite(seconds):
-            raise TraceError(f"rank {self._rank}: burst must be a finite number of seconds, got {seconds}")
+        if not 0 <= seconds < inf:
+            raise TraceError(f"{self._place}: burst must be a finite number of seconds from 0 on, got {seconds}")
         index = self._trace.region(region)
         if index != self._region:
             self._end_burst()
@@ -158,17 +172,20 @@ class RankBuilder:
         """Add any op with its fields (see :mod:`clue.trace.ops`); the burst, the region and the site are known already.
 
         Raises:
-            TraceError: If it has no such field.
+            TraceError: If it has no such field, or a field or an extra is not a whole number.
         """
         if not _GIVEN.issuperset(fields):
             rule = f"field of an op must be one of {', '.join(sorted(_GIVEN))}"
-            raise TraceError(f"rank {self._rank}: {rule}, got {min(fields.keys() - _GIVEN)}")
+            raise TraceError(f"{self._place}: {rule}, got {min(fields.keys() - _GIVEN)}")
+        for name, value in fields.items():
+            if not isinstance(value, int):  # which most are
+                fields[name] = _whole(self._place, name, value)
         row = {**_BLANK, **fields, "op": int(op), "region": self._region, "cpu": round(self._burst * 1e9)}
         row["site"] = self._site
         self._burst = 0.0
-        if extras:
+        if len(extras):
             row |= {"extra": len(self.extras), "count": len(extras)}
-            self.extras.extend(extras)
+            self.extras.extend(_whole(self._place, "extra", each) for each in extras)
         row["call"] = self._trace.call(call or _CALLS[op])
         self.rows.append(_fields_of(row))
 
@@ -192,9 +209,10 @@ class RankBuilder:
         self, dest: int, nbytes: int, source: int, sendtag: int = 0, recvtag: int = 0, comm: int = 0
     ) -> None:
         """Add a Sendrecv as the recorder does: a receive posted, a send started, and the wait for both."""
-        receive = self.irecv(source, recvtag, comm)
-        send = self.isend(dest, nbytes, sendtag, comm, flags=Flag.CONTINUED)
-        self.add(Op.WAIT, extras=(receive, send), flags=Flag.CONTINUED)
+        call, more = "Sendrecv", Flag.CONTINUED
+        receive = self._start(Op.IRECV, call=call, peer=source, tag=recvtag, comm=comm)
+        send = self._start(Op.ISEND, call=call, peer=dest, nbytes=nbytes, tag=sendtag, comm=comm, flags=more)
+        self.add(Op.WAIT, call=call, extras=(receive, send), flags=more)
 
     def wait(self, *requests: int) -> None:
         """Add a wait for all of these requests."""
@@ -219,15 +237,24 @@ class RankBuilder:
         return self._start(op, nbytes=nbytes, peer=root, comm=comm, tag=element, flags=flags, extras=extras)
 
     def finish(self) -> RankColumns:
-        """Close the last burst and return all ops that were added."""
-        self._end_burst()
-        table = np.array(self.rows, dtype=np.int64).reshape(-1, len(_NAMES))
-        return RankColumns(dict(zip(_NAMES, table.T, strict=True)), np.array(self.extras, dtype=np.int64))
+        """Close the last burst and return all ops that were added.
 
-    def _start(self, op: Op, *, extras: Sequence[int] = (), **fields: int) -> int:
+        Raises:
+            TraceError: If a number does not fit into 64 bits.
+        """
+        self._end_burst()
+        try:
+            table = np.array(self.rows, dtype=np.int64).reshape(-1, len(_NAMES))
+            extras = np.array(self.extras, dtype=np.int64)
+        except OverflowError:
+            largest = max(chain(self.extras, *self.rows), key=abs)
+            raise TraceError(f"{self._place}: numbers of ops must fit into 64 bits, got {largest}") from None
+        return RankColumns(dict(zip(_NAMES, table.T, strict=True)), extras)
+
+    def _start(self, op: Op, *, extras: Sequence[int] = (), call: str | None = None, **fields: int) -> int:
         request = self._requests
         self._requests += 1
-        self.add(op, extras=extras, call=None, request=request, **fields)
+        self.add(op, extras=extras, call=call, request=request, **fields)
         return request
 
     def _end_burst(self) -> None:
@@ -256,7 +283,13 @@ class TraceBuilder:
         return iter(self._ranks)
 
     def region(self, name: str) -> int:
-        """Return the index of a region, new or known."""
+        """Return the index of a region, new or known.
+
+        Raises:
+            TraceError: If its name is not text.
+        """
+        if not isinstance(name, str):
+            raise TraceError(f"{self._program}: name of a region must be text, got {name!r}")
         return self._regions.setdefault(name, len(self._regions))
 
     def call(self, name: str) -> int:
@@ -269,14 +302,15 @@ class TraceBuilder:
 
     def communicator(self, group: Sequence[int], name: str = "Create") -> int:
         """Add an intracommunicator of these ranks of the trace; return its index."""
-        self._communicators.append(Communicator(name, tuple(group), None, len(self._communicators)))
+        self._communicators.append(Communicator(name, self._group(group), None, len(self._communicators)))
         return len(self._communicators) - 1
 
     def intercommunicator(self, group: Sequence[int], remote: Sequence[int], name: str = "Create") -> tuple[int, int]:
         """Add an intercommunicator between these ranks of the trace; return its index on each side."""
         first = len(self._communicators)
-        for own, other in ((group, remote), (remote, group)):
-            self._communicators.append(Communicator(name, tuple(own), tuple(other), first))
+        here, there = self._group(group), self._group(remote)
+        for own, other in ((here, there), (there, here)):
+            self._communicators.append(Communicator(name, own, other, first))
         return first, first + 1
 
     def spawned(self, children: Sequence[int]) -> tuple[int, int]:
@@ -293,11 +327,23 @@ class TraceBuilder:
         return world, self.communicator(children, "WORLD")
 
     def declare(self, rank: int, *, region: str = "", flops: float = 0.0, peak_memory: int = 0) -> None:
-        """Declare a rank's work in a region, or its peak memory in bytes."""
+        """Declare a rank's work in a region, or its peak memory in bytes.
+
+        Raises:
+            TraceError: If one of them is negative or not finite, the memory is not a whole number, or the region is
+                not text.
+        """
+        place = f"rank {rank}"
+        for what, amount in (("flops", flops), ("peak_memory", peak_memory)):
+            if not 0 <= amount < inf:
+                raise TraceError(f"{place}: {what} must be a finite number from 0 on, got {amount}")
         if flops:
             index = self.region(region)
-            self._flops[rank][index] = self._flops[rank].get(index, 0.0) + flops
-        self._memory[rank] = max(self._memory[rank], peak_memory)
+            self._flops[rank][index] = self._flops[rank].get(index, 0.0) + float(flops)
+        self._memory[rank] = max(self._memory[rank], _whole(place, "peak_memory", peak_memory))
+
+    def _group(self, ranks: Sequence[int]) -> tuple[int, ...]:
+        return tuple(_whole(self._program, "rank of a group", each) for each in ranks)
 
     def build(self) -> Trace:
         """Close all ranks and return the trace, checked."""

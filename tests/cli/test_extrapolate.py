@@ -421,7 +421,7 @@ def by_data(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sizes_without_a_rule_are_drawn_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     """Command line and configuration draw the sizes alike, and a warning says which sizes are drawn."""
     line = ("extrapolate", "sort-{size}-{ranks}.clue", "--size", "40", "--ranks", "8", "-o", "large.clue")
-    said = "sizes at sort.py:7 Irecv are drawn from 108 recorded (mean 56 B, 0.5 to 1.5 times that): no rule"
+    said = "sizes at sort.py:7 Sendrecv are drawn from 108 recorded (mean 56 B, 0.5 to 1.5 times that): no rule"
     status, out, _ = run(capsys, *line, "--distribution", NAME, "--json")
     assert status == 0
     assert said in json.loads(out)["warnings"]

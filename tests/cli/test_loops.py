@@ -44,19 +44,19 @@ ranks   4
 ops     1,630
 tokens  17: 95.9 ops a token
 
-program                                                                    ranks  calls  mean burst
-───────────────────────────────────────────────────────────────────────────────────────────────────
-12 ×                                                                       all
-  10 ×                                                                     all
-    Irecv 8.192 KB to rank + 1 (nobody on 3), from rank − 1 (nobody on 0)  all      480        2 ms
-  Allreduce 8 B                                                            all       48      500 us
-5 × (i from 0)                                                             all
-  Bcast 4 KB − 800 B·i root (0, 1 … 3, 0)                                  all       20         0 s
-  5 − i ×                                                                  all
-    Send 64 B to rank + 1                                                  all       60        1 ms
-    Recv from rank − 1                                                     all       60         0 s
-Recv from rank − 1                                                         0          1         0 s
-Send 500 B to rank + 1                                                     3          1         0 s
+program                                                                       ranks  calls  mean burst
+──────────────────────────────────────────────────────────────────────────────────────────────────────
+12 ×                                                                          all
+  10 ×                                                                        all
+    Sendrecv 8.192 KB to rank + 1 (nobody on 3), from rank − 1 (nobody on 0)  all      480        2 ms
+  Allreduce 8 B                                                               all       48      500 us
+5 × (i from 0)                                                                all
+  Bcast 4 KB − 800 B·i root (0, 1 … 3, 0)                                     all       20         0 s
+  5 − i ×                                                                     all
+    Send 64 B to rank + 1                                                     all       60        1 ms
+    Recv from rank − 1                                                        all       60         0 s
+Recv from rank − 1                                                            0          1         0 s
+Send 500 B to rank + 1                                                        3          1         0 s
 """
 
 

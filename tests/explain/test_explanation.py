@@ -165,6 +165,18 @@ def test_speed_by_region_is_a_parameter_of_its_own(speed: float | SpeedCurve) ->
     assert found["node_types.host.performance_factor"].higher == pytest.approx(1.1 * 5.0)
 
 
+def test_computation_outside_of_regions_is_a_parameter_of_its_own() -> None:
+    """Of 6 s, 3 are outside of regions, 2 in a region and 1 in one named default: each is a parameter with its name."""
+    trace = TraceBuilder(1)
+    for seconds, region in ((3.0, ""), (2.0, "solve"), (1.0, "default")):
+        trace[0].compute(seconds, region)
+    found = by_name(explanation_of(trace, machine(1)))
+    path = "node_types.host.performance_factor"
+    assert {name: each.higher for name, each in found.items()} == pytest.approx(
+        {path: 6.6, f"{path}.(no region)": 6.3, f"{path}.solve": 6.2, f"{path}.default": 6.1}
+    )
+
+
 def test_memory_contention_and_background_load() -> None:
     """For a burst of 1 s at a share of 0.8 beside half a process, contention's loss grows from 0.2 to 0.22."""
     trace = TraceBuilder(1)

@@ -88,7 +88,9 @@ def test_what_is_drawn_is_said_beside_the_result() -> None:
     """A warning, also in the head of the trace, describes the 108 parcels of mean (48 + 64) / 2 B."""
     made = clue.extrapolate(family_of(parcels), size=40, ranks=2, distributions=(NAME,))
     said = [each for each in made.warnings if each.startswith("sizes at ")]
-    assert said == ["sizes at sort.py:7 Irecv are drawn from 108 recorded (mean 56 B, 0.5 to 1.5 times that): no rule"]
+    assert said == [
+        "sizes at sort.py:7 Sendrecv are drawn from 108 recorded (mean 56 B, 0.5 to 1.5 times that): no rule"
+    ]
     assert said[0] in made.trace.head.notes
 
 
@@ -206,13 +208,15 @@ def test_a_loop_in_which_sizes_are_drawn_is_written_out(monkeypatch: pytest.Monk
     family, inferred = drawn_ring()
     found = InLoops.of(inferred, 40, 8)
     assert [(each.site, each.why) for each in found.varying] == [
-        ("sort.py:7 Irecv", "sizes are drawn: they follow no rule")
+        ("sort.py:7 Sendrecv", "sizes are drawn: they follow no rule")
     ]
     machine = build_machine(NetworkSetting(), 8)
     expected = simulate(inferred.generate(40, 8).trace, machine, engine="fast")
     assert simulate_loops(in_loops(family, found), machine).ranks == expected.ranks
     monkeypatch.setattr(loops, "LONGEST", 100)
-    with pytest.raises(loops.TooLongError, match=r"at sort\.py:7 Irecv sizes are drawn: they follow no rule in 6 iter"):
+    with pytest.raises(
+        loops.TooLongError, match=r"at sort\.py:7 Sendrecv sizes are drawn: they follow no rule in 6 iter"
+    ):
         loops.check_length(inferred, 40, 8)
 
 

@@ -32,7 +32,7 @@ def structure(pattern: str) -> Structure:
 def test_a_pool_knows_what_it_was_fitted_to_and_what_it_takes_at_a_target(structure: Structure) -> None:
     """The pool has nine measurements of n² / P ms; at size 40 on 16 ranks, each rank has 3 bursts of 100 ms."""
     (ring,) = (each for each in structure.fits(40, 16) if each.seconds > 0)
-    assert (ring.role, structure.program.parts[ring.part].part.call) == ("", "Irecv")
+    assert (ring.role, structure.program.parts[ring.part].part.call) == ("", "Sendrecv")
     measured = ring.pool.measured
     np.testing.assert_allclose(measured["seconds"], 1e-3 * measured["n"] ** 2 / measured["P"], rtol=1e-6)
     assert sorted(zip(measured["n"].tolist(), measured["P"].tolist(), strict=True)) == sorted(GRID)
@@ -44,7 +44,7 @@ def test_the_picture_names_pools_recordings_and_the_target(structure: Structure)
     """The picture names pool, ranks, target and local size, and no words are cut or overlap."""
     drawn = draw_bursts(structure.program, structure.fits(40, 16), "ring.py")
     found = texts(drawn)
-    assert any("ring.py:3 step Irecv: 100%" in text for text in found)
+    assert any("ring.py:3 step Sendrecv: 100%" in text for text in found)
     assert {"measured on 2 ranks", "measured on 8 ranks", "target, with its interval", "m = n^2 / P"} <= set(found)
     assert not faults(drawn)
 

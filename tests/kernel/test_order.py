@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -197,6 +199,10 @@ def test_events_of_one_time_go_by_rank_then_serial_number() -> None:
         ({"placement": "random"}, "placement must be block, cyclic or a list of nodes, got 'random'"),
         ({"placement": [0]}, "list must name one node per rank"),
         ({"placement": [0, 0, 7]}, "node of rank 2 must be from 0 to 1, got 7"),
+        ({"placement": [0, 1.0, 0]}, r"node of rank 1 must be a whole number, got 1\.0"),
+        ({"placement": None}, "placement must be block, cyclic or a list of nodes, got None"),
+        ({"placement": 2}, "placement must be block, cyclic or a list of nodes, got 2"),
+        ({"instances": 1.5}, r"instances must be a whole number, got 1\.5"),
         ({}, "ranks must be at most 2 on hand-made"),
     ],
 )
@@ -204,6 +210,27 @@ def test_nonsense_is_refused(arguments: dict[str, object], message: str) -> None
     """Each wrong argument is refused with a message that states the rule and the value."""
     with pytest.raises(UsageError, match=message):
         simulate(TraceBuilder(3).build(), machine(2), **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [np.array([1, 0]), [np.int64(1), np.int32(0)], (1, 0), iter([1, 0])])
+def test_placements_of_other_types(given: Any) -> None:
+    """Nodes may be listed in any order of integers, such as an array of numpy; results then have plain integers."""
+    ranks = simulate(TraceBuilder(2).build(), machine(2), given).ranks
+    assert [(each.node, type(each.node)) for each in ranks] == [(1, int), (0, int)]
+
+
+@pytest.mark.parametrize(
+    ("trace", "on", "message"),
+    [
+        ("jacobi.clue", machine(2), "trace must be one that clue.Trace.open or a builder returned, got 'jacobi.clue'"),
+        (TraceBuilder(2), machine(2), "trace must be one that clue.Trace.open or a builder returned, got <"),
+        (TraceBuilder(2).build(), "kishimoto", "machine must be one that clue.load_machine returned, got 'kishimoto'"),
+    ],
+)
+def test_names_are_no_traces_or_machines(trace: Any, on: Any, message: str) -> None:
+    """A file name, a builder or a machine's name says what is needed instead."""
+    with pytest.raises(UsageError, match=re.escape(message)):
+        simulate(trace, on)
 
 
 def test_block_and_cyclic_placement() -> None:

@@ -56,6 +56,15 @@ def order(ranking_of: Scenario) -> list[tuple[str, int | None]]:
     return [(entry.option, entry.position) for entry in rank_options(ranking_of, ReplayPredictor(traces)).entries]
 
 
+def test_a_ranking_needs_a_comparison_and_a_position() -> None:
+    """Something other than a comparison, and the first 0 options, are refused with the value."""
+    no_comparison: Any = machine(2)
+    with pytest.raises(UsageError, match=r"^scenario must be a comparison, got a Machine$"):
+        rank_options(no_comparison, ReplayPredictor(traces))
+    with pytest.raises(UsageError, match=r"^top must be at least 1, got 0$"):
+        rank_options(scenario(option("five", 5)), ReplayPredictor(traces), top=0)
+
+
 def test_best_split_is_chosen_and_idle_processors_told() -> None:
     """On five nodes, 4 ranks take 3 s and leave one node idle."""
     (entry,) = rank_options(scenario(option("five", 5)), ReplayPredictor(traces)).entries

@@ -27,6 +27,7 @@ from clue.report.page import ranking_page, ranking_pieces, result_page, timeline
 from clue.report.page import run as run_page
 from clue.report.page.content import LIMITS, content_of, decision, mean_makespan, sources
 from clue.report.page.parts import MOST_ROWS, Cell, Lines, Page, Picture, Sheet, TimelineData, sheet
+from clue.result import SEGMENT, Activity, RankResult, Result, Timeline
 from clue.uncertainty import Sampling, Spread
 from clue.units import YEAR, Money
 from tests.report.cases import BUDGET, by_makespan, entry, machine, many_ranks, ranking, result
@@ -442,8 +443,25 @@ def test_a_run_is_a_page_with_a_timeline() -> None:
     assert [band["label"] for band in data["bands"]] == ["0", "1"]
     ticks = data["ticks"]
     assert data["bands"][0]["at"] == [0, ticks // 2, 0, 0, ticks // 4, 2, 0, ticks // 4, 4]
-    assert [name for name, _ in data["kinds"]] == ["compute", "compute solve", "send", "receive", "wait"]
+    names = ["compute (no region)", "compute: solve", "send", "receive", "wait"]
+    assert [name for name, _ in data["kinds"]] == [name for name, _ in timeline.kinds] == names
     read(result_page(result(), machine(), "<pair>", "clue simulate run.yaml", "clue 0.1"))
+
+
+def test_a_page_colours_regions_as_the_picture_does() -> None:
+    """Of ten regions, the five longest, which are the last, have colours of their own; the others share one and a line.
+
+    The region without a name, in which nothing is computed, has no line. Each segment keeps the name of its region.
+    """
+    regions = ("", *(f"r{i}" for i in range(1, 11)))
+    segments = np.array([(0, Activity.COMPUTE, r, 0, r * r, (r + 1) ** 2) for r in range(1, 11)], SEGMENT)
+    ranks = (RankResult(0, 0, 121.0, 120.0, 0.0, 1.0),)
+    shown = timelines.timeline_of(Result(121.0, "reference", ranks, timeline=Timeline(segments, regions)))
+    of = dict(json.loads(shown.data)["kinds"])
+    longest = [f"compute: r{i}" for i in (10, 9, 8, 7, 6)]
+    assert [name for name, _ in shown.kinds] == [*longest, "compute: 5 more regions", "send", "receive", "wait"]
+    assert len({of[name] for name in longest}) == 5
+    assert {of[f"compute: r{i}"] for i in range(1, 6)} == {dict(shown.kinds)["compute: 5 more regions"]}
 
 
 def test_long_timelines_are_thinned_to_what_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,7 @@ def test_a_program_reads_like_the_application() -> None:
         '    """Do what the application does, but less often."""',
         "    for _ in range(6):  # loop.py:10",
         "        compute(burst[0])  # 200 us in solve",
-        "        # loop.py:101 Irecv",
+        "        # loop.py:101",
         "        world.Sendrecv(data[:800], dest=(rank + 1) % RANKS, sendtag=0, recvbuf=room, "
         "source=(rank + 1) % RANKS, recvtag=0)",
         "        compute(burst[1])  # 30 us",

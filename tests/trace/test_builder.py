@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from clue.analysis.trace import profile_calls
 from clue.errors import TraceError
-from clue.trace import Op, TraceBuilder
+from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.builder import RankColumns, trace_of
 
 
@@ -79,11 +82,79 @@ def test_only_fields_of_an_op_are_taken(field: str) -> None:
         TraceBuilder(2)[0].add(Op.SEND, **fields)
 
 
-@pytest.mark.parametrize("seconds", [float("nan"), float("inf")])
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0])
 def test_bursts_are_finite(seconds: float) -> None:
-    """A burst that is no number is refused where it is added."""
-    with pytest.raises(TraceError, match=f"rank 1: burst must be a finite number of seconds, got {seconds}$"):
+    """A burst that is no number, or negative, is refused where it is added; a later one does not make up for it."""
+    with pytest.raises(TraceError, match=f"rank 1: burst must be a finite number of seconds from 0 on, got {seconds}$"):
         TraceBuilder(2)[1].compute(seconds)
+
+
+@pytest.mark.parametrize(
+    ("name", "add"),
+    [
+        ("peer", lambda rank: rank.send(3 / 2, 100)),
+        ("nbytes", lambda rank: rank.send(1, 100.5)),
+        ("tag", lambda rank: rank.recv(1, tag=0.5)),
+        ("nbytes", lambda rank: rank.send(1, float("nan"))),
+        ("nbytes", lambda rank: rank.send(1, "100")),
+        ("extra", lambda rank: rank.collective(Op.ALLTOALLV, extras=(1, 2.5))),
+    ],
+)
+def test_fields_are_whole_numbers(name: str, add: Callable[[Any], None]) -> None:
+    """A rank or a size with a fraction is refused where it is added; the fraction is not dropped."""
+    with pytest.raises(TraceError, match=f"^rank 0: {name} must be a whole number, got "):
+        add(TraceBuilder(2)[0])
+
+
+def test_whole_numbers_of_any_type_are_taken(tmp_path: Path) -> None:
+    """Numbers of numpy, and floats without a fraction, count as the integers that they equal, also once saved."""
+    built = TraceBuilder(2)
+    members: Any = np.arange(2)
+    sizes: Any = np.array([3, 4])
+    group = built.communicator(members)
+    built.declare(0, flops=np.float64(5.0), peak_memory=1e9)  # type: ignore[arg-type]
+    built[0].send(np.int64(1), 1e6)  # type: ignore[arg-type]
+    built[1].recv(0.0)  # type: ignore[arg-type]
+    for rank in built:
+        rank.collective(Op.ALLTOALLV, comm=group, extras=sizes)
+    built.build().save(tmp_path / "numbers.clue")
+    trace = Trace.open(tmp_path / "numbers.clue")
+    assert trace.ops.peer.tolist() == [1, 0, 0, 0]
+    assert trace.ops.nbytes.tolist() == [1_000_000, 0, 0, 0]
+    assert trace.ops.extras.tolist() == [3, 4, 3, 4]
+    assert trace.head.communicators[group].group == (0, 1)
+    assert (trace.head.rank_heads[0].peak_memory, trace.head.rank_heads[0].flops) == (1_000_000_000, {0: 5.0})
+
+
+def test_numbers_that_no_trace_can_hold() -> None:
+    """A burst of 10^12 s, in nanoseconds, needs more than 64 bits."""
+    built = TraceBuilder(2)
+    built[1].compute(1e12)
+    with pytest.raises(TraceError, match=r"^rank 1: numbers of ops must fit into 64 bits, got 1000000000000000000000$"):
+        built.build()
+
+
+@pytest.mark.parametrize("name", [None, 5])
+def test_names_of_regions_are_text(name: Any) -> None:
+    """Another name is refused, because a saved trace could not be opened."""
+    with pytest.raises(TraceError, match=f"^built: name of a region must be text, got {name}$"):
+        TraceBuilder(2)[0].compute(1.0, name)
+
+
+@pytest.mark.parametrize("what", ["flops", "peak_memory"])
+def test_work_and_memory_are_not_negative(what: str) -> None:
+    """Negative work and memory are refused, and not taken for none."""
+    with pytest.raises(TraceError, match=f"^rank 1: {what} must be a finite number from 0 on, got -5$"):
+        TraceBuilder(2).declare(1, **{what: -5})  # type: ignore[arg-type]
+
+
+def test_a_sendrecv_is_one_call_of_this_name() -> None:
+    """Its bytes are those of a Sendrecv, as in a recording, not of the receive that it begins with."""
+    built = TraceBuilder(2)
+    for rank in range(2):
+        built[rank].sendrecv(1 - rank, 100, 1 - rank)
+    (profile,) = profile_calls(built.build())
+    assert (profile.call, profile.count, profile.nbytes) == ("Sendrecv", 2, 200)
 
 
 def test_a_trace_has_ranks() -> None:

@@ -314,26 +314,22 @@ def _collectives_on(
         )
     calls = rows.reshape(len(group), -1)[np.argsort(np.argsort(members))]
     codes = ops.op[calls]
-    differing = np.flatnonzero((codes != codes[0]).any(axis=0))
-    if differing.size:
-        at = differing[0]
-        other = int(np.flatnonzero(codes[:, at] != codes[0, at])[0])
+    roots = np.where(np.isin(codes, list(ROOTED)), ops.peer[calls], PROC_NULL)
+    rule = f"{trace.name}: members of communicator {context} must"
+    if (found := _first_difference(codes)) is not None:
+        at, other = found
         raise ReplayError(
-            f"{trace.name}: members of communicator {context} must make the same collective calls: call {at} is "
-            f"{Op(codes[0, at]).name} on rank {group[0]} and {Op(codes[other, at]).name} on rank {group[other]}"
+            f"{rule} make the same collective calls: call {at} is {Op(codes[0, at]).name} on rank {group[0]} and "
+            f"{Op(codes[other, at]).name} on rank {group[other]}"
         )
-    roots = ops.peer[calls]
-    differing = np.flatnonzero(np.isin(codes[0], list(ROOTED)) & (roots != roots[0]).any(axis=0))
-    if differing.size:
-        at = differing[0]
-        other = int(np.flatnonzero(roots[:, at] != roots[0, at])[0])
+    if (found := _first_difference(roots)) is not None:
+        at, other = found
         raise ReplayError(
-            f"{trace.name}: members of communicator {context} must name the same root: call {at}, "
-            f"{Op(codes[0, at]).name}, has root {roots[0, at]} on rank {group[0]} and {roots[other, at]} on rank "
-            f"{group[other]}"
+            f"{rule} name the same root: call {at}, {Op(codes[0, at]).name}, has root {roots[0, at]} on rank "
+            f"{group[0]} and {roots[other, at]} on rank {group[other]}"
         )
     sizes = ops.nbytes[calls.T]
-    said = (codes[0], roots[0], ops.tag[calls[0]], ops.flags[calls[0]] & MANNERS)
+    said = (codes[0], ops.peer[calls[0]], ops.tag[calls[0]], ops.flags[calls[0]] & MANNERS)
     built = []
     for i, (code, root, element, flags) in enumerate(zip(*(column.tolist() for column in said), strict=True)):
         manner = manner_of(flags, element)
@@ -348,6 +344,19 @@ def _collectives_on(
         else:
             built.append(collective_of(code, root, sizes[i].tobytes(), manner))
     return built
+
+
+def _first_difference(said: npt.NDArray[np.integer[Any]]) -> tuple[int, int] | None:
+    """Return the first collective of which members say different things, and a member that differs from the first.
+
+    Args:
+        said: Shape (members, collectives).
+    """
+    differing = said != said[0]
+    if not differing.any():
+        return None
+    at = int(differing.any(axis=0).argmax())
+    return at, int(differing[:, at].argmax())
 
 
 def _entries(trace: Trace, ranks: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> list[list[int]]:

@@ -123,12 +123,9 @@ def _parts(explanation: Explanation) -> list[tuple[str, str, float]]:
 def _bars(explanation: Explanation) -> dict[str, list[tuple[str, float]]]:
     """Return the path by rank and by call site: names and seconds, the largest first."""
     ranks = [(str(each.rank), each.seconds) for each in rank_shares(explanation.path)]
+    names = labels(explanation.path.sites)
     sites = site_shares(explanation.path, explanation.sites)
-    named = [
-        (str(label), each.seconds)
-        for each, label in zip(sites, labels([each.site for each in sites]), strict=True)
-        if each.seconds
-    ]
+    named = [(str(names[each.number]), each.seconds) for each in sites if each.seconds]
     return {"whose it is\n(rank)": ranks} | ({"where it arises\n(call site)": named} if named else {})
 
 

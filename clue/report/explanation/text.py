@@ -99,7 +99,9 @@ def _sites(explanation: Explanation) -> RenderableType:
     numbers = (*on_path, "share", "Σ computing", "Σ waiting", "Σ sent")
     title = "Where in the program: the critical path by call site (computing before its calls), and Σ over all ranks"
     shown = table("site", "function", "called from", *numbers, title=title, numbers=numbers)
-    for each, label in zip(shares[:MOST_SITES], labels([each.site for each in shares]), strict=False):
+    names = labels(explanation.path.sites)
+    for each in shares[:MOST_SITES]:
+        label = names[each.number]
         add_row(
             shown,
             label.name,
@@ -135,15 +137,15 @@ def _sensitivities(explanation: Explanation) -> RenderableType | None:
         return None
     changes = tuple(f"at {sign}{found[0].change:.0%}" for sign in "-+")
     shown = table("parameter", *changes, "elasticity", numbers=(*changes, "elasticity"))
-    for each in found:
-        if each.size >= LEAST_EFFECT:
-            low, high = _change(each.change_if_lower), _change(each.change_if_higher)
-            add_row(shown, each.parameter, low, high, _elasticity(each))
+    listed = [each for each in found if each.size >= LEAST_EFFECT]
+    for each in listed:
+        low, high = _change(each.change_if_lower), _change(each.change_if_higher)
+        add_row(shown, each.parameter, low, high, _elasticity(each))
     little = [each.parameter for each in found if 0 < each.size < LEAST_EFFECT]
     without = [each.parameter for each in found if not each.has_effect]
     return stack(
         heading("Sensitivity: the makespan with one parameter of the machine changed"),
-        shown,
+        shown if listed else None,
         words(f"Less than {LEAST_EFFECT:.2%}: {', '.join(little)}", "dim") if little else None,
         words(f"No effect at all: {', '.join(without)}", "dim") if without else None,
     )

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from clue.printable import printable
 from clue.report.page.parts import TimelineData
-from clue.report.shared import style
 from clue.report.timeline.bands import MOST_BANDS, Band, Layout, by_rank, layout, sample
+from clue.report.timeline.plot import kinds_of, region_label
+from clue.report.timeline.shares import seconds_by_kind
 from clue.result import Activity, Result
 from clue.units import count_of, format_time
 
@@ -20,9 +21,8 @@ from clue.units import count_of, format_time
 MOST_SEGMENTS = 40_000
 #: Number of ticks in a makespan: times in a timeline are whole numbers of ticks.
 _TICKS = 10_000_000
-_OTHERS = ((Activity.SEND, "send", style.SEND), (Activity.RECEIVE, "receive", style.RECEIVE),
-           (Activity.WAIT, "wait", style.WAIT))  # fmt: skip
-_PLACES = {activity: place for place, (activity, _, _) in enumerate(_OTHERS)}
+#: Places of other activities than computation among the kinds of segments, behind the regions.
+_PLACES = {Activity.SEND: 0, Activity.RECEIVE: 1, Activity.WAIT: 2}
 
 Segments = npt.NDArray[np.void]
 
@@ -39,9 +39,14 @@ def timeline_of(result: Result, name: str = "timeline", title: str = "Timeline",
     assert result.timeline is not None
     of = _bands(result)
     regions = result.timeline.regions
-    colours = (*style.REGIONS, style.OTHER_REGIONS)
-    kinds = [(f"compute {name}".strip(), colours[min(i, len(colours) - 1)]) for i, name in enumerate(regions)]
-    kinds += [(name, colour) for _, name, colour in _OTHERS]
+    kinds, numbers = kinds_of(result.timeline)
+    computed = int(np.count_nonzero(seconds_by_kind(result.timeline)[Activity.COMPUTE]))
+    # Regions that share a colour keep their names, which the page shows when it is pointed at them.
+    shown = [
+        (region_label(result.timeline, region, computed), kinds[number].colour)
+        for region, number in enumerate(numbers[Activity.COMPUTE].tolist())
+    ]
+    shown += [(kinds[numbers[activity, 0]].label, kinds[numbers[activity, 0]].colour) for activity in _PLACES]
     pieces = by_rank(result.timeline, len(result.ranks))
     drawn = [pieces[band.ranks[0]] for band in of.bands]
     total = sum(map(len, drawn))
@@ -55,7 +60,7 @@ def timeline_of(result: Result, name: str = "timeline", title: str = "Timeline",
         "end": result.makespan,
         "ticks": _TICKS,
         "unit": of.unit,
-        "kinds": [[printable(name), colour] for name, colour in kinds],
+        "kinds": [[printable(name), colour] for name, colour in shown],
         "bands": bands,
     }
     shorter = f"segments shorter than {format_time(least)} are drawn together" if least else ""
@@ -65,7 +70,7 @@ def timeline_of(result: Result, name: str = "timeline", title: str = "Timeline",
         printable(title),
         f"What each of {count_of(len(of.bands), 'band')} of ranks does over {format_time(result.makespan)}. Plus and "
         "minus enlarge and reduce it, arrows move it.",
-        tuple((printable(name), colour) for name, colour in kinds),
+        tuple((printable(each.label), each.colour) for each in kinds),
         json.dumps(data, separators=(",", ":")),
         printable(f"{caption[:1].upper()}{caption[1:]}." if caption else ""),
     )

@@ -1,9 +1,9 @@
-"""Short names of call sites, with callers if several sites have the same name."""
+"""Short names of call sites, with callers if several sites have the same name, and numbers if callers agree, too."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from clue.trace.sites import Site
@@ -16,7 +16,8 @@ class Label:
     """The name of a call site among others.
 
     Attributes:
-        name: File and line.
+        name: File and line; ``cg.py:72 (2)`` for the second of several calls there that do not differ otherwise, in the
+            order of the program. A region that begins there counts, and so does its end.
         function: The function that it is in, without enclosing ones.
         callers: The callers by which it differs from other sites of the same name, the innermost first.
     """
@@ -40,7 +41,7 @@ def labels(sites: Sequence[Site]) -> list[Label]:
     for site in sites:
         alike.setdefault(site.name, []).append(site)
     differing = {name: _differing([each.callers for each in group]) for name, group in alike.items()}
-    return [
+    found = [
         Label(
             site.name or UNKNOWN,
             site.function.rpartition(".<locals>.")[2],
@@ -48,6 +49,19 @@ def labels(sites: Sequence[Site]) -> list[Label]:
         )
         for site in sites
     ]
+    return _numbered(found, [[(each.line, each.at) for each in site.frames] for site in sites])
+
+
+def _numbered(found: list[Label], places: list[list[tuple[int, int]]]) -> list[Label]:
+    """Number labels that are the same by their places in the program."""
+    alike: dict[Label, list[int]] = {}
+    for i in sorted(range(len(found)), key=lambda i: places[i]):
+        alike.setdefault(found[i], []).append(i)
+    for label, same in alike.items():
+        for number, i in enumerate(same, 1):
+            if len(same) > 1:
+                found[i] = replace(label, name=f"{label.name} ({number})")
+    return found
 
 
 def _differing(callers: Sequence[tuple[str, ...]]) -> set[int]:

@@ -145,7 +145,7 @@ def kinds_of(timeline: Timeline) -> tuple[tuple[Kind, ...], npt.NDArray[np.intp]
     regions = [int(i) for i in np.argsort(-spent, kind="stable") if spent[i] > 0]
     shown = regions if len(regions) <= len(style.REGIONS) else regions[: len(style.REGIONS) - 1]
     kinds = [
-        Kind(_region_label(timeline, region, len(regions)), colour)
+        Kind(region_label(timeline, region, len(regions)), colour)
         for region, colour in zip(shown, style.REGIONS, strict=False)
     ]
     if len(shown) < len(regions):
@@ -183,7 +183,8 @@ def kinds_of_sites(timeline: Timeline) -> tuple[tuple[Kind, ...], npt.NDArray[np
     return (*(Kind(*look) for look in looks), *tints), numbers
 
 
-def _region_label(timeline: Timeline, region: int, regions: int) -> str:
+def region_label(timeline: Timeline, region: int, regions: int) -> str:
+    """Return the label of computation in a region; ``regions`` is the number of regions with computation."""
     name = timeline.regions[region]
     return f"compute: {name}" if name else "compute" if regions == 1 else "compute (no region)"
 

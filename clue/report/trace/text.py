@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from clue.report.shared.call_sites import labels
 from clue.report.shared.table import NONE, add_row, facts, heading, stack, table, words
 from clue.report.shared.warnings import warnings_text
 from clue.report.trace.document import site_notes
@@ -48,10 +49,11 @@ def sites_text(trace: Trace) -> RenderableType:
     numbers = ("count", "bytes sent", "computing before", "time inside")
     title = f"Call sites, all ranks, as recorded{more}"
     shown = table("site", "function", "called from", "call", *numbers, title=title, numbers=numbers)
+    names = labels(trace.head.sites)
     for each in profiles[:MOST_ROWS]:
         add_row(
             shown,
-            each.site.name or "(unknown)",
+            names[each.number].name,
             each.site.function,
             each.site.callers,
             ", ".join(each.calls) or NONE,

@@ -111,10 +111,11 @@ def test_text_of_a_program_without_messages_has_no_processor_sharing() -> None:
 
 
 def test_text_of_a_program_that_takes_no_time() -> None:
-    """A program that takes no time is explained without an error."""
+    """A program that takes no time is explained without an error, and without a table that would be empty."""
     program = compile_program(TraceBuilder(2).build())
     lines = text_of(explain(program, machine(), Placement((0, 1))))
     assert lines[0].startswith("Sensitivity")
+    assert not any(line.startswith("parameter") for line in lines)
     assert any(line.startswith("No effect at all: node_types.host.performance_factor") for line in lines)
 
 
