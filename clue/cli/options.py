@@ -165,7 +165,8 @@ def counted(text: str) -> int | None:
 def _at_least(least: int, text: str) -> int:
     number = counted(text)
     if number is None or number < least:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text!r}")
+        digits = f" and up to {_MOST_DIGITS} digits" if text.isdecimal() and len(text) > _MOST_DIGITS else ""
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}{digits}, got {text!r}")
     return number
 
 
