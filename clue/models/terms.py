@@ -137,7 +137,9 @@ def _written(name: str, power: Fraction) -> str:
 
 
 #: Terms of burst times: in size and ranks of the run, and in each local size.
-_OF_RUNS = ("n", "n^2", "n^3", "n/P^(1/2)", "n/P", "n log n/P", "n^2/P", "n^2 log n/P", "n^3/P", "P")
+_OF_RUNS = (
+    "n", "n^2", "n^3", "n/P^(1/2)", "n/P", "n log n/P", "n^2/P", "n^2 log n/P", "n^3/P", "n^3/P^2", "P",
+)  # fmt: skip
 _OF_RANKS = ("{0}", "{0} log {0}", "{0}^(3/2)", "{0}^2", "{0}^3")
 
 
