@@ -28,6 +28,7 @@ from clue.structure import Columns, Generator, Learner, Refusal, Tables, example
 from clue.structure.atoms import Integers
 from clue.trace import Trace
 from clue.trace.builder import RankColumns, trace_of
+from clue.trace.meaning import MOST_TOGETHER
 from clue.trace.sites import Sites
 from clue.units import count_of
 
@@ -100,12 +101,14 @@ class Structure:
 
         Raises:
             RefusedError: If the recordings do not determine it there.
+            UsageError: If the computation takes longer than a trace can state.
         """
         columns, remarks = self._columns(size, ranks)
         drawn = np.zeros((4, len(columns.columns["op"])))
         for bursts, (v, rows) in zip(self.bursts, columns.surroundings, strict=True):
             drawn[:, rows] = bursts.draw(v, columns.columns["peer"][rows])
         ends = together(drawn[:3], [rows for _, rows in columns.surroundings])
+        self.check_time(size, ranks, max(float(each.sum()) for each in (drawn[0], *ends)))
         middle, low, high = (np.round(each * 1e9).astype(np.int64) for each in (drawn[0], *ends))
         trace = self.trace(columns, middle)
         repeats = tuple(replace(trace, ops=replace(trace.ops, cpu=each)) for each in (low, high))
@@ -144,6 +147,18 @@ class Structure:
             refusals = structure.decided(self.program, generator, self.recorded)
             some = any(each.decided is None for each in refusals)
             raise RefusedError(refusals, self.name, lacking(self.recorded) if some else ())
+
+    def check_time(self, size: int, ranks: int, seconds: float) -> None:
+        """Check that a trace can state the computation of all ranks.
+
+        Raises:
+            UsageError: If it cannot.
+        """
+        if not seconds * 1e9 <= MOST_TOGETHER:
+            raise UsageError(
+                f"{self.name}: computation of all ranks at size {size} on {count_of(ranks)} must take at most "
+                f"{MOST_TOGETHER * 1e-9:.3g} s, got up to {seconds:.3g} s"
+            )
 
     def trace(self, columns: Columns, bursts: Integers) -> Trace:
         """Return the trace of all rows."""

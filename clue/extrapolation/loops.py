@@ -14,7 +14,7 @@ import numpy as np
 
 from clue import structure
 from clue.errors import UsageError
-from clue.extrapolation.bursts import Bursts, UnevenShare, add_predecessors, first_rows, outside_remarks
+from clue.extrapolation.bursts import Bursts, Floats, UnevenShare, add_predecessors, first_rows, outside_remarks
 from clue.extrapolation.inference import Structure
 from clue.kernel import LoopBursts, LoopedProgram, Pool, compile_program
 from clue.structure import Blocks, Generator, LocalSize, Stretch, Varying
@@ -50,7 +50,15 @@ class InLoops:
 
     @classmethod
     def of(cls, inferred: Structure, size: int, ranks: int) -> InLoops:
-        """Find the loops of a program at a size and on a number of ranks."""
+        """Find the loops of a program at a size and on a number of ranks.
+
+        Raises:
+            UsageError: If there are more ranks than ops could be held in memory.
+        """
+        if ranks > LONGEST:
+            raise UsageError(
+                f"{inferred.name}: ranks of a program to be made must be at most {LONGEST:,}, got {ranks:,}"
+            )
         alone = {
             number: f"bursts follow {pool.size}"
             for number, bursts in enumerate(inferred.bursts)
@@ -91,6 +99,7 @@ class InLoops:
         """
         blocks, remarks = self.blocks()
         draws = _Draws(self.inferred.bursts, blocks, self.ranks)
+        self.inferred.check_time(self.size, self.ranks, float(draws.seconds.sum()))
         trace = self.inferred.trace(blocks.columns, np.zeros(len(blocks.block), np.int64))
         return MadeLoops(trace, blocks, draws.bursts(), (*self.inferred.remarks, *remarks, *draws.remarks()))
 
@@ -182,8 +191,12 @@ class _Draws:
 
     def remarks(self) -> list[str]:
         """Return caveats."""
-        seconds = self.mean * self.blocks.times[self.blocks.block]
-        return outside_remarks(seconds, self.inside)
+        return outside_remarks(self.seconds, self.inside)
+
+    @property
+    def seconds(self) -> Floats:
+        """Mean time of the bursts of each row in all iterations of its block, shape (rows,)."""
+        return np.asarray(self.mean * self.blocks.times[self.blocks.block])
 
 
 class TooLongError(UsageError):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clue.display import frame_of, html, short_repr
+from clue.errors import UsageError
 from clue.extrapolation.family import Family
 from clue.extrapolation.inference import RefusedError, Structure, infer
 from clue.extrapolation.loops import InLoops, check_length
@@ -20,6 +21,7 @@ from clue.progress import Progress, silent
 from clue.structure import Refusal
 from clue.trace import Trace
 from clue.trace.head import EXTRAPOLATED
+from clue.trace.meaning import LARGEST
 from clue.trace.place import numbered, remove_further
 from clue.units import count_of, format_size
 
@@ -161,7 +163,7 @@ def extrapolate(
 
     Raises:
         UsageError: If recordings are missing, too few, or of several programs; or there is no such call site, or its
-            sizes follow a rule.
+            sizes follow a rule; or the target is so far away that a trace cannot state its times or its memory.
         TraceError: If one cannot be read, or has no call sites.
         RefusedError: If a call follows no rule.
         TooLongError: If it has too many ops to be written out; its loops may be replayed.
@@ -215,8 +217,17 @@ def in_loops(family: Family, loops: InLoops) -> LoopedProgram:
 
 
 def _warnings(family: Family, size: int, ranks: int, remarks: Sequence[str]) -> tuple[tuple[str, ...], float]:
-    """Return the caveats, and the memory of a rank."""
+    """Return the caveats, and the memory of a rank.
+
+    Raises:
+        UsageError: If the memory is beyond what a trace can state.
+    """
     peak, grows = peak_memory(family, size, ranks)
+    if peak > LARGEST:
+        raise UsageError(
+            f"{family.name}: memory of a rank at size {size} on {count_of(ranks)} must be at most "
+            f"{format_size(LARGEST)}, got {format_size(peak)}, as peaks of recordings grow with {grows}"
+        )
     factor = Factor(size / family.sizes[-1], ranks / family.ranks[-1])
     said = [*_distance(family, size, ranks, factor), *remarks, *family.remarks()]
     if grows:

@@ -14,8 +14,9 @@ from typing import Any
 
 from clue.calibration.launching import one_thread
 from clue.children import end, finding_clue, running
-from clue.errors import ForecastError
+from clue.errors import ForecastError, UsageError
 from clue.forecasting.routines import Routine, specification
+from clue.models.terms import is_feature
 
 #: Timeout for loading a routine's modules, s.
 _LOADING = 60.0
@@ -93,7 +94,7 @@ def bench(name: str, limit: float = 600.0) -> Iterator[Bench]:
         limit: Timeout of an answer, seconds.
 
     Raises:
-        UsageError: If there is no routine of that name.
+        UsageError: If there is no routine of that name, or terms cannot name one of its sizes.
         ForecastError: If the routine cannot be loaded.
     """
     words = [sys.executable, "-m", "clue.forecasting.worker", specification(name)]
@@ -102,6 +103,8 @@ def bench(name: str, limit: float = 600.0) -> Iterator[Bench]:
         env=finding_clue(one_thread()),
     ) as process:  # fmt: skip
         told = _line(process, name, _LOADING)
+        if wrong := [each for each in told["parameters"] if not is_feature(each)]:
+            raise UsageError(f"{name}: sizes must have names other than log, which terms contain, got {wrong[0]}")
         yield Bench(Routine(name, tuple(told["parameters"]), told["library"]), process, limit)
 
 

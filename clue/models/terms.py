@@ -25,6 +25,11 @@ _POWER = r"\d+(?:\.\d+)?|\(\d+/\d+\)"
 _FACTOR = re.compile(rf"\s*(?P<over>/)?\s*(?P<log>log\s+)?(?P<name>{_NAME})(?:\^(?P<power>{_POWER}))?")
 
 
+def is_feature(name: str) -> bool:
+    """Tell whether terms can name a feature like this: by a word other than ``log``."""
+    return re.fullmatch(_NAME, name) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """A product of powers and logarithms of features; without factors it is 1.
@@ -132,13 +137,21 @@ def _written(name: str, power: Fraction) -> str:
 
 
 #: Terms of burst times: in size and ranks of the run, and in each local size.
-_OF_RUNS = ("n", "n^2", "n^3", "n/P^(1/2)", "n/P", "n log n/P", "n^2/P", "n^2 log n/P", "n^3/P", "P")
+_OF_RUNS = (
+    "n", "n^2", "n^3", "n/P^(1/2)", "n/P", "n log n/P", "n^2/P", "n^2 log n/P", "n^3/P", "n^3/P^2", "P",
+)  # fmt: skip
 _OF_RANKS = ("{0}", "{0} log {0}", "{0}^(3/2)", "{0}^2", "{0}^3")
 
 
 def terms_for(names: Iterable[str]) -> tuple[Term, ...]:
-    """Return the default terms for bursts over features: ``n``, ``P``; any other is a local size."""
+    """Return the default terms for bursts over features: ``n``, ``P``; any other is a local size.
+
+    Raises:
+        ModelError: If terms cannot name a feature.
+    """
     names = tuple(names)
+    if wrong := [name for name in names if not is_feature(name)]:
+        raise ModelError(f"features: names must be words other than log, got {wrong[0]!r}")
     return tuple(term for term in map(Term.parse, _menu(names)) if term.features <= set(names))
 
 

@@ -10,9 +10,12 @@ from dataclasses import dataclass, replace
 
 from clue.caveats import About, Caveat, Count, counted, note_of_recording
 from clue.errors import SkeletonError
+from clue.kernel import simulate
+from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.skeleton.clustering import Clusters
 from clue.skeleton.events import Events
 from clue.skeleton.loops import Loop, loops_of
+from clue.skeleton.outliers import apart
 from clue.skeleton.parameters import Parameters
 from clue.skeleton.scaling import LATENCY, Scaled, scaled
 from clue.skeleton.signature import Signature, signature_of
@@ -24,6 +27,10 @@ from clue.trace.columns import checksum
 THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
 #: Minimum share of an application's time that the iterations of its dominant sequence take.
 DOMINANT = 0.5
+#: Error of a skeleton on a network without delays above which a caveat is given.
+_OFF = 0.05
+#: A network without delays.
+_FREE = Link(Curve.line(0.0), Curve.line(0.0), 0.0, None)
 _NO_TIME = 1e-12
 
 
@@ -101,8 +108,8 @@ def construct(
     """
     assert sum((scale is not None, seconds is not None, shortest)) == 1, "one of them says how long it is"
     events = Events.of(trace)
+    events, loops = apart(events, loops_of(events.trace))
     times = Times.of(events.trace, trace)
-    loops = loops_of(events.trace)
     dominant = _dominant(loops, times)
     most = float(dominant.iterations) if dominant else 1.0
     wanted = most if shortest else _scale(trace, scale, seconds, times.application)
@@ -121,6 +128,7 @@ def construct(
         *_unlike(trace, clusters.threshold, signature, wanted),
         *_shrunk(trace, short),
         *_too_short(trace, dominant, times.application, good),
+        *_waiting(events.trace, short.trace, wanted),
     )
     return Skeleton(
         trace=_told(short.trace, trace, wanted, caveats),
@@ -235,6 +243,24 @@ def _shrunk(trace: Trace, short: Scaled) -> Iterator[Caveat]:
             "{count:run of a pipeline keeps all its|runs of pipelines keep all their} iterations, with less in each: "
             "so the time to fill pipelines stays in proportion",
             short.levelled,
+        )
+
+
+def _waiting(trace: Trace, short: Trace, scale: float) -> Iterator[Caveat]:
+    """Tell how much longer or shorter than intended the skeleton is on a network where waits for ranks remain alone."""
+    node = NodeType("without delays")
+    free = Machine("without delays", (node,) * trace.ranks, Network(_FREE, _FREE))
+    whole, made = (simulate(each, free).makespan for each in (trace, short))
+    if whole and abs(off := made * scale / whole - 1.0) > _OFF:
+        yield Caveat(
+            About.PROGRAM,
+            trace.name,
+            "on a network without delays its skeleton takes {off} {direction} than intended, because the waits of its "
+            "ranks for each other are {direction}: a longer skeleton is more reliable, and --machine shows the error "
+            "on a machine",
+            words={"direction": "longer" if off > 0 else "shorter"},
+            figures={"off": f"{abs(off):.0%}"},
+            size=abs(off),
         )
 
 

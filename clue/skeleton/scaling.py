@@ -30,6 +30,7 @@ import numpy as np
 from clue.skeleton.clustering import Clusters
 from clue.skeleton.events import COMPUTE, NONE, SENDS, Events, Integers, Mask, as_computation
 from clue.skeleton.loops import Loop
+from clue.skeleton.outliers import matters
 from clue.skeleton.parameters import Doubles, Parameters
 from clue.skeleton.times import Times
 from clue.steady.iterations import Stretch
@@ -240,11 +241,20 @@ def _shares(events: Events, cluster: Integers, weights: Weights) -> Doubles:
     weight, single = np.ones(events.units), np.zeros(events.units, np.bool_)
     np.minimum.at(weight, events.unit[rows], weights.of[rows])
     single[events.unit[rows[weights.single[rows]]]] = True
+    # Other than messages, a computation can be divided without further error.
+    single[events.unit[_long(events.trace)]] = True
     share = np.where((weight == 1) | single, weight, 0.0)
     left = np.flatnonzero((weight > 0) & (weight < 1) & ~single)
     left = left[np.lexsort((events.first[left], cluster[left]))]
     share[left] = _grouped(np.diff(cluster[left], prepend=-1) != 0, weight[left])
     return share
+
+
+def _long(trace: Trace) -> Integers:
+    """Return the rows of computations that matter."""
+    alone = trace.ops.are(Op.COMPUTE)
+    long: Integers = np.flatnonzero(alone & matters(trace.bursts, trace.row_ranks, trace))
+    return long
 
 
 def _grouped(begins: Mask, weight: Doubles) -> Doubles:
@@ -284,8 +294,20 @@ def _of_rows(events: Events, share: Doubles) -> Doubles:
 
 
 def _alone(trace: Trace, rows: Doubles, scale: float) -> Integers:
-    """Return, by rank, the longest row of each region of which nothing is kept, to carry the computation there."""
-    return _longest_of_none(_cells(trace), trace.bursts, rows > 0, scale)
+    """Return rows of places and regions of which nothing is kept, one by rank, to carry the computation there.
+
+    Of places, only those whose computation matters have one; the others of the region share the computation there.
+    """
+    place, bursts, own = _places(trace), trace.bursts, trace.row_ranks
+    rank = np.zeros(int(place.max(initial=-1)) + 1, np.int64)
+    rank[place] = own
+    due = np.bincount(place, bursts, minlength=len(rank)).astype(np.int64)
+    some = np.flatnonzero(matters(due, rank, trace)[place] & (bursts > 0))
+    # The first, because that of other ranks belongs to the same iteration.
+    alone = some[_one_of_none(place[some], bursts[some], -some, rows[some] > 0, scale)]
+    kept = rows > 0
+    kept[alone] = True
+    return np.union1d(alone, _one_of_none(_cells(trace), bursts, bursts, kept, scale))
 
 
 def _asleep(events: Events, share: Doubles, scale: float) -> Integers:
@@ -293,14 +315,15 @@ def _asleep(events: Events, share: Doubles, scale: float) -> Integers:
     trace = events.trace
     rows = np.flatnonzero(trace.ops.are(Op.SLEEP))
     spent, unit = trace.ops.nbytes[rows], events.unit[rows]
-    found: Integers = unit[_longest_of_none(trace.row_ranks[rows], spent, (share[unit] > 0) & (spent > 0), scale)]
+    kept = (share[unit] > 0) & (spent > 0)
+    found: Integers = unit[_one_of_none(trace.row_ranks[rows], spent, spent, kept, scale)]
     return found
 
 
-def _longest_of_none(group: Integers, spent: Integers, kept: Mask, scale: float) -> Integers:
-    """Return the longest entry of each group of which nothing is kept, if its time spent / the scale is not 0."""
+def _one_of_none(group: Integers, spent: Integers, worth: Integers, kept: Mask, scale: float) -> Integers:
+    """Return the entry of most worth of each group of which nothing is kept, if its time spent / the scale is not 0."""
     due, some = np.bincount(group, spent) / scale, np.bincount(group, kept)
-    order = np.lexsort((spent, group))
+    order = np.lexsort((worth, group))
     lasts = order[np.flatnonzero(np.diff(group[order], append=-1))]
     alone: Integers = lasts[(due[group[lasts]] >= 0.5) & (some[group[lasts]] == 0)]
     return alone
@@ -312,10 +335,17 @@ def _cells(trace: Trace) -> Integers:
     return cells
 
 
+def _places(trace: Trace) -> Integers:
+    """Return a number for the rank, region and call site of each row; computations of their own are apart."""
+    site = _cells(trace) * len(trace.head.sites) + trace.ops.site
+    places: Integers = np.unique(2 * site + trace.ops.are(Op.COMPUTE), return_inverse=True)[1].ravel()
+    return places
+
+
 def _bursts(trace: Trace, rows: Doubles, scale: float) -> Integers:
     """Return the computation of each row, ns, so that a rank's computation in a region is divided by the scale."""
     cell = _cells(trace)
-    place = np.unique(cell * len(trace.head.sites) + trace.ops.site, return_inverse=True)[1].ravel()
+    place = _places(trace)
     spent = trace.bursts.astype(np.float64)
     kept = _in_proportion(spent * rows, spent, scale, place, cell)
     # Rows that were kept but computed nothing share the computation due in equal parts.

@@ -36,6 +36,7 @@ from clue.skeleton.statements import (
     Sum,
 )
 from clue.skeleton.work import kept_of
+from clue.structure.alignment import period
 from clue.structure.loops import BITS, ENTRIES, LOOP, NO_PEER, Affine, Loops, Node, Table, Variants, chosen, compress
 from clue.trace import Trace
 from clue.trace.ops import COLLECTIVES, ROOTED, Flag, Op
@@ -51,8 +52,6 @@ _ONCE = Affine(1)
 _VARIABLES = "ijkmnpqstuvwxyz"
 #: Maximum number of groups of ranks with different values that become cases in the text; more become a table.
 _CASES = 3
-#: Maximum period that is looked for in a series.
-_PERIODS = 64
 #: A distance below this means that there is no partner.
 _NO_DISTANCE = -NO_PEER // 2
 #: Overhead of a buffered message, and maximum size of a buffer, bytes.
@@ -344,7 +343,7 @@ class _Tree:
 
     def _series(self, series: _Series) -> Expression:
         """Return a series of values as an expression: a constant, one value for each rank, or a table."""
-        rows = {rank: _period(each) for rank, each in series.items()}
+        rows = {rank: tuple(each[: period(each)]) for rank, each in series.items()}
         if all(len(each) == 1 for each in rows.values()):
             return self._constants({rank: each[0] for rank, each in rows.items()})
         self._tables.append(rows)
@@ -447,16 +446,6 @@ def _once(variants: Variants, rank: int, levels: tuple[Integers, ...]) -> list[i
         values = values[: 2 * sum(count for count, _, _ in expression.pieces)]
     found: list[int] = values.tolist()
     return found
-
-
-def _period(values: Sequence[object]) -> tuple[object, ...]:
-    """Return one period of a series; the last period may be incomplete."""
-    again = [at for at in range(1, len(values)) if values[at] == values[0]][:_PERIODS]
-    # The two repetitions of a table may have more candidates than that.
-    for period in (*again, max(len(values) // 2, 1)):
-        if values[period:] == values[: len(values) - period]:
-            return tuple(values[:period])
-    return tuple(values)
 
 
 def _grouped(values: Mapping[int, object]) -> list[tuple[object, tuple[int, ...]]]:

@@ -145,16 +145,22 @@ def plan(trace: Trace) -> tuple[SampledLoop, ...]:
         raise UnsteadyError(
             f"{trace.name}: a sampled simulation must have all ranks from the beginning, got spawned ones"
         )
-    chosen = _choose(trace)
-    ops, looped = len(trace.ops), sum(each.stretch.ops for each in chosen)
-    share = (SHARE * ops - (ops - looped)) / max(1, looped)
-    planned: list[SampledLoop] = []
-    for each in chosen:
-        loop = _spread(each, share, len(chosen))
-        if loop is None:
-            raise UnsteadyError(f"{trace.name}: {_too_short(each, ops, looped)}")
-        planned.append(loop)
-    return tuple(planned)
+    chosen, ops, why = _choose(trace), len(trace.ops), ""
+    while chosen:
+        looped = sum(each.stretch.ops for each in chosen)
+        share = (SHARE * ops - (ops - looped)) / max(1, looped)
+        spread = [_spread(each, share, len(chosen)) for each in chosen]
+        planned = tuple(each for each in spread if each is not None)
+        if len(planned) == len(chosen):
+            return planned
+        # A loop without room for strata is replayed, like ops outside of loops, if the others leave room for it.
+        short = min(
+            (each for each, found in zip(chosen, spread, strict=True) if found is None),
+            key=lambda each: each.stretch.ops,
+        )
+        why = why or f"{trace.name}: {_too_short(short, ops, looped)}"
+        chosen.remove(short)
+    raise UnsteadyError(why)
 
 
 def _too_short(loop: _Usable, ops: int, looped: int) -> str:

@@ -116,15 +116,20 @@ def _periods(
     return {(rank, around): (len(run) // often[around], often[around]) for (rank, around), run in runs.items()}
 
 
-def _repetitions(run: Sequence[object]) -> int:
-    """Return how often the shortest sequence that makes up a run is repeated in it."""
+def period(run: Sequence[object]) -> int:
+    """Return the length of the shortest sequence whose repetitions make up a run; the last one may be incomplete."""
     border = [0] * len(run)  # of each beginning of the run: the longest shorter beginning that it ends with
     for i in range(1, len(run)):
         length = border[i - 1]
         while length and run[i] != run[length]:
             length = border[length - 1]
         border[i] = length + (run[i] == run[length])
-    shortest = len(run) - border[-1]
+    return len(run) - border[-1] if border else 0
+
+
+def _repetitions(run: Sequence[object]) -> int:
+    """Return how often the shortest sequence that makes up a run is repeated in it."""
+    shortest = period(run)
     return len(run) // shortest if len(run) % shortest == 0 else 1
 
 

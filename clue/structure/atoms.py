@@ -51,6 +51,21 @@ class Atom:
     grid: str = ""
 
 
+def multiplied(first: Integers, *others: Integers | int) -> Integers:
+    """Return a product.
+
+    Raises:
+        OverflowError: If it may exceed 64 bits.
+    """
+    found, reach = first, float(np.abs(first).max(initial=0))
+    for other in others:
+        reach *= float(np.abs(other).max(initial=0))
+        if reach >= 1 << 63:
+            raise OverflowError("product must fit into 64 bits")
+        found = found * other
+    return found
+
+
 def variable(name: str, weight: int = 1) -> Atom:
     """Return one of the surroundings."""
     return Atom(name, lambda v: v[name], weight)
@@ -201,13 +216,15 @@ def scaled(times: int, whole: Atom, power: int, size: Atom) -> Atom:
     x, m = whole.values, size.values
     name = "·".join([str(times), *[whole.name] * power])
     weight = power * whole.weight + size.weight + 1
-    return Atom(f"({name}) // {size.name}", lambda v: times * x(v) ** power // m(v), weight, grid=size.grid)
+    return Atom(
+        f"({name}) // {size.name}", lambda v: multiplied(*[x(v)] * power, times) // m(v), weight, grid=size.grid
+    )
 
 
 def squared(size: Atom) -> Atom:
     """Return the square of a number of ranks: the tiles of a square in which each rank has one tile for every rank."""
     m = size.values
-    return Atom(f"({size.name}·{size.name})", lambda v: m(v) ** 2, 2 * size.weight, grid=size.grid)
+    return Atom(f"({size.name}·{size.name})", lambda v: multiplied(m(v), m(v)), 2 * size.weight, grid=size.grid)
 
 
 def parts(whole: Atom, block: int, more: int = 0) -> Iterator[Atom]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Atom, Integers, Surroundings, rows_of
+from clue.structure.atoms import Atom, Integers, Surroundings, multiplied, rows_of
 
 _Form = TypeVar("_Form", "Sum", "Predicate")
 _Said = TypeVar("_Said", Integers, npt.NDArray[np.bool_])
@@ -66,16 +66,17 @@ class Sum:
         """Return its values.
 
         Raises:
-            UndeterminedError: If one is not an integer.
+            UndeterminedError: If one is not an integer, or may exceed 64 bits.
         """
         length = len(next(iter(v.values())))
         common = lcm(*(coefficient.denominator for coefficient, _ in self.terms), 1)
         total = np.zeros(length, np.int64)
         for coefficient, atoms in self.terms:
-            product = np.full(length, int(coefficient * common), np.int64)
-            for atom in atoms:
-                product = product * atom.values(v)
-            total += product
+            try:
+                factors = [atom.values(v) for atom in atoms]
+                total += multiplied(np.full(length, int(coefficient * common), np.int64), *factors)
+            except OverflowError:
+                raise UndeterminedError(f"{self} is no integer of up to 63 bits there") from None
         if (total % common).any():
             raise UndeterminedError(f"{self} is no integer there")
         return total // common
@@ -280,7 +281,10 @@ class Predicate:
 
     def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
         """Tell where it holds."""
-        holds: npt.NDArray[np.bool_] = np.logical_and.reduce([part(v) for part in self.parts])
+        try:
+            holds: npt.NDArray[np.bool_] = np.logical_and.reduce([part(v) for part in self.parts])
+        except OverflowError:
+            raise UndeterminedError(f"{self} compares no integers of up to 63 bits there") from None
         return ~holds if self.negated else holds
 
     @property

@@ -376,7 +376,9 @@ class Search:
         for (size, values, power), by in product(sizes, dict.fromkeys((1, divisor))):
             most = int(y[at]) // by
             n, m = int(self.v["n"][at]) ** power, int(values[at])
-            for times in range(-(-most * m // n), -(-(most + 1) * m // n)):
+            # Larger multiples would not fit into 64 bits.
+            end = min(-(-(most + 1) * m // n), ((1 << 63) - 1) // int(self.v["n"].max()) ** power + 1)
+            for times in range(-(-most * m // n), end):
                 if (times * self.v["n"] ** power % values).any():
                     found += self._multiple(y, scaled(times, whole, power, size), log2(times))
         return lightest(found)

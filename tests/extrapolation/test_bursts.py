@@ -9,6 +9,7 @@ import pytest
 
 from clue.extrapolation import Family, Recording, infer
 from clue.extrapolation.bursts import BEFORE, Bursts, Floats, outside_remarks, predecessors, together
+from clue.models import fit
 from clue.structure.atoms import Integers
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
@@ -175,3 +176,14 @@ def test_computation_beyond_the_recordings_is_told_of() -> None:
         "clue extrapolate --plan says where, if the size is that of the whole problem"
     ]
     assert outside_remarks(np.array([3.0, 1.0]), np.array([1.0, 0.0])) == []
+
+
+def test_a_share_of_each_rank_for_every_rank_is_found() -> None:
+    """Bursts of n³ / P² ns: 8³ times as long at eight times the largest size, and 8² times as short on 64 ranks.
+
+    No even share n^k / P explains them: without the term, the prediction was 2.2 times as long.
+    """
+    keys = [(n, p) for n in (200, 300, 400) for p in (2, 4, 6, 8)]
+    n, ranks = (np.repeat(column, 5) for column in zip(*keys, strict=True))
+    model = fit({"n": n, "P": ranks}, n**3.0 / ranks**2 * 1e-9)
+    assert model.predict({"n": [3200], "P": [64]})[0] == pytest.approx(3200**3 / 64**2 * 1e-9, rel=0.02)

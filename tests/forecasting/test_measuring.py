@@ -250,6 +250,18 @@ def test_ranges_that_are_none(given: dict[str, tuple[int, int]], said: str) -> N
         ranges_of(Routine("dgemm", ("m", "n", "k"), ""), given)
 
 
+def test_a_size_has_a_name_that_terms_can_contain(own: Path) -> None:
+    """In a term, ``log x`` is the logarithm of x and not the product of two sizes: the name is refused at once."""
+    (own / "named.py").write_text("def f(x, log): return x * log\ndef g(x, logs): return x * logs\n")
+    with bench("named:g") as running:
+        assert running.routine.terms[:5] == ("1", "x", "logs", "x^2", "x logs")
+    with (
+        pytest.raises(UsageError, match="named:f: sizes must have names other than log, which terms contain, got log"),
+        bench("named:f"),
+    ):
+        pass
+
+
 def test_a_routine_has_at_most_eight_sizes() -> None:
     """Eight sizes get their default ranges; nine are refused before anything is measured."""
     assert len(ranges_of(Routine("f", tuple("abcdefgh"), ""), {})) == 8

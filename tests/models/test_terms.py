@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clue.errors import ModelError
-from clue.models import Term, terms_for
+from clue.models import Term, fit, terms_for
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,10 @@ def test_the_menu_has_what_the_features_allow() -> None:
         "1", "rows", "rows log rows", "rows^(3/2)", "rows^2", "rows^3",
     ]  # fmt: skip
     assert {"n/P", "n^2/P", "n^3/P", "P"} <= {str(term) for term in terms_for(["n", "P"])}
+
+
+@pytest.mark.parametrize("name", ["log", "a b", "2x", "x^2", ""])
+def test_features_have_names_that_terms_can_contain(name: str) -> None:
+    """A name that is no word, or is the word for logarithms, is refused as a name and not as a term."""
+    with pytest.raises(ModelError, match=r"features: names must be words other than log, got"):
+        fit({name: [1.0, 2.0]}, [1.0, 2.0])
