@@ -78,6 +78,7 @@ def test_noise_is_a_part_of_the_error() -> None:
     assert left.own.deviation / left.shared.deviation == pytest.approx(4 / 3)
     assert whole.beyond(0.0) == whole
     assert whole.beyond(0.06 * stats.norm.ppf(0.9)).reach == 0
+    assert Expected(Scatter(0.0, 1e9), Scatter(1e-158, 1e9), 9).beyond(0.1).reach == 0
 
 
 @pytest.mark.parametrize(("computation", "whole"), [(0.06, 0.1), (0.3, 0.3)])
