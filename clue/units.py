@@ -411,9 +411,14 @@ def format_share(share: float, decimals: int = 0, sign: str = "") -> str:
     return f"{share:{sign}.{decimals}%}" if abs(share) < 1e4 else f"{100 * share:{sign}.3g}%"
 
 
-def format_probability(share: float) -> str:
-    """Format a probability: ``"12%"``; ``"<1%"`` and ``">99%"`` where rounding would make it impossible or certain."""
-    text = f"{share:.0%}"
-    if text == "0%" and share > 0:
-        return "<1%"
-    return ">99%" if text == "100%" and share < 1 else text
+def format_probability(share: float, decimals: int = 0) -> str:
+    """Format a probability: ``"12%"``; ``"<1%"`` and ``">99%"`` where rounding would make it impossible or certain.
+
+    Args:
+        share: The probability.
+        decimals: Number of decimals.
+    """
+    text, least = f"{share:.{decimals}%}", 10.0 ** -(decimals + 2)
+    if text == f"{0:.{decimals}%}" and share > 0:
+        return f"<{least:.{decimals}%}"
+    return f">{1 - least:.{decimals}%}" if text == f"{1:.{decimals}%}" and share < 1 else text

@@ -40,11 +40,11 @@ def refer_to_machine(reading: Reading, path: Path) -> tuple[Document, str] | Non
 
 
 def name_of_machine(reading: Reading, source: str) -> str:
-    """Return the same name for all references to one machine: that of a shipped one, or its path without a suffix."""
+    """Return the same name for all references to one machine: that of a shipped one, or its path."""
     file = locate(source, ("machines",), reading.base)
     if file == find(source, ("machines",)):
         return source
-    return FilePath(relpath(file, reading.base)).with_suffix("").as_posix()
+    return FilePath(relpath(file, reading.base)).as_posix()
 
 
 def option_machine(reading: Reading, name: object) -> Machine | None:

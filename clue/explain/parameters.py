@@ -129,10 +129,11 @@ def _figures_of(
         yield "performance_factor", speed, partial(_slower, regions)
     if len(regions) > 1 or any(map(by_speed, regions)):
         for region in regions:
+            name = region or "(no region)"
             if by_speed(region):
-                yield f"speed.{region}", speed, partial(_faster, region)
+                yield f"speed.{name}", speed, partial(_faster, region)
             else:
-                yield f"performance_factor.{region or '(no region)'}", speed, partial(_slower, [region])
+                yield f"performance_factor.{name}", speed, partial(_slower, [region])
     if any(each.memory_contention for each in types):
         yield "memory_contention_factor", attrgetter("memory_contention"), _more_memory_contention
     if any(each.cold_start.is_stated for each in types):

@@ -91,12 +91,18 @@ def _dearer(scenario: Scenario, option: Option, cell: Cell) -> tuple[str, dict[s
     price = price_of_runs(option, scenario, criteria)
     if price is None or cell.price is not None:
         return None
-    costs = [(price.of(each.makespan, each.instances), each) for each in cell.choices if each.seconds <= cell.deadline]
+    least_rate = price.least_rate if len(scenario.workloads) == 1 else 0.0
+    able = (each for each in cell.choices if each.seconds <= cell.deadline and each.throughput >= least_rate)
+    costs = [(price.of(each.makespan, each.instances), each) for each in able]
     least, cheapest = min(costs, key=itemgetter(0), default=(math.inf, cell.possible[0]))
-    share = 1 - least / price.of(cell.possible[0].makespan, cell.possible[0].instances)
-    if share <= _ROUNDING:
+    cost = price.of(cell.possible[0].makespan, cell.possible[0].instances)
+    if least >= cost * (1 - _ROUNDING):  # all are free, if all cost 0
         return None
-    why = "runs a month of several workloads are stated" if scenario.criterion in IN_MONEY else "money does not decide"
+    share = 1 - least / cost
+    why = "money does not decide"
+    if scenario.criterion in IN_MONEY:
+        is_stated = scenario.workloads[0].demand is not None
+        why = "runs a month of several workloads are stated" if is_stated else "quanta do not count in the total cost"
     text = (
         "it runs in the split with the highest throughput, as {why}; billed by begun quanta, the split {split} {costs} "
         "{share} less a run"

@@ -34,7 +34,7 @@ from clue.purchase.scores import Scores, twelve_digits
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
 from clue.uncertainty.spread import about_few
-from clue.units import format_share
+from clue.units import format_probability
 
 #: By default, up to the first number of options all are ranked; of more options, the second number.
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
@@ -257,7 +257,7 @@ def _about_limits(sampled: Sequence[SampledOption]) -> Iterator[str]:
     missed: dict[str, list[str]] = {}
     for each in sampled:
         for limit, share in each.missed.items():
-            missed.setdefault(limit, []).append(f"{each.attempt.option.name} in {format_share(share, 1)}")
+            missed.setdefault(limit, []).append(f"{each.attempt.option.name} in {format_probability(share, 1)}")
     for limit, options in missed.items():
         yield f"samples: {limit}: missed by {named(options)} of them, where these do not count as the best"
 
@@ -428,8 +428,8 @@ class _Report:
         within = sum(bool(is_affordable(drawn(option, sample), self.scenario)) for sample in asked.each())
         if not within:
             return reason
-        share = format_share(within / asked.samples, 1)
-        more = f"with a budget of {option.price} it is compared, too"
+        share = format_probability(within / asked.samples, 1)
+        more = "with a budget of the stated price or more, it is compared, too"
         return f"{reason}, but in {share} of the samples its price is within it: {more}"
 
     def _counted(self, attempt: Attempt) -> Iterator[WorkloadOutcome]:

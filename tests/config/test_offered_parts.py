@@ -240,8 +240,8 @@ def test_a_price_beside_its_spread_is_read_as_alone(amount: str) -> None:
 @pytest.mark.parametrize(
     ("whole", "figure"),
     [
-        ("150 EUR ± 10 %", ("priced.price", 150.0, 0.1, 1.0)),
-        ("140 EUR ± 10 %", ("priced.price", 140.0, 0.1, 1.0)),
+        ("150 EUR ± 10 %", ("priced.yaml.price", 150.0, 0.1, 1.0)),
+        ("140 EUR ± 10 %", ("priced.yaml.price", 140.0, 0.1, 1.0)),
         ("140 EUR", ("node_types.host.price", 70.0, 0.03, 2.0)),
     ],
 )

@@ -158,11 +158,11 @@ def test_options_of_one_machine_have_its_price_in_common(tmp_path: Path) -> None
     figures = {option.name: option.stated[0] for option in loaded.options}
     assert {(each.value, each.deviation) for each in figures.values()} == {(700.0, 0.1)}
     assert {name: each.name for name, each in figures.items()} == {
-        "one": "priced.price",
-        "spelled": "priced.price",
+        "one": "priced.yaml.price",
+        "spelled": "priced.yaml.price",
         "own": "options.own.price",
         "changed": "options.changed.price",
-        "other": "sub/priced.price",
+        "other": "sub/priced.yaml.price",
         "written": "options.written.price",
         "alias": "options.written.price",
     }

@@ -177,6 +177,16 @@ def test_computation_outside_of_regions_is_a_parameter_of_its_own() -> None:
     )
 
 
+def test_a_speed_outside_of_regions_is_a_parameter_of_its_own() -> None:
+    """3 s outside of regions with half the host's speed take 6 s; 2 s in a region do not depend on that."""
+    trace = TraceBuilder(1)
+    trace[0].compute(3.0)
+    trace.declare(0, region="", flops=3 * 10**9)
+    trace[0].compute(2.0, "solve")
+    found = by_name(explanation_of(trace, machine(1, speeds={"": 0.5e9})))
+    assert found["node_types.host.speed.(no region)"].higher == pytest.approx(6 / 1.1 + 2)
+
+
 def test_memory_contention_and_background_load() -> None:
     """For a burst of 1 s at a share of 0.8 beside half a process, contention's loss grows from 0.2 to 0.22."""
     trace = TraceBuilder(1)

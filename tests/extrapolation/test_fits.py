@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,14 @@ def test_the_picture_names_pools_recordings_and_the_target(structure: Structure)
     assert any("ring.py:3 step Sendrecv: 100%" in text for text in found)
     assert {"measured on 2 ranks", "measured on 8 ranks", "target, with its interval", "m = n^2 / P"} <= set(found)
     assert not faults(drawn)
+
+
+def test_pools_of_one_call_site_have_one_name_for_it(structure: Structure) -> None:
+    """Two roles at a call site are two pools; numbers are for call sites that share a line."""
+    (ring,) = (each for each in structure.fits(40, 16) if each.seconds > 0)
+    drawn = draw_bursts(structure.program, [replace(ring, role=role) for role in ("first", "others")], "ring.py")
+    found = {" ".join(text.split()) for text in texts(drawn)}
+    assert {"ring.py:3 step Sendrecv (first): 50%", "ring.py:3 step Sendrecv (others): 50%"} <= found
 
 
 def test_a_picture_of_no_bursts(structure: Structure) -> None:

@@ -130,16 +130,29 @@ def test_the_split_whose_runs_cost_least_is_chosen(
 
 
 def test_a_cheaper_split_that_is_not_chosen_is_told() -> None:
-    """Where money does not decide, or several workloads share the time, the fastest split is used: 6 instead of 4."""
+    """Where money does not decide, or several workloads share the time, the fastest split is used: 6 instead of 4.
+
+    The other split is not named if it costs as much, also where all is free, or if it cannot do 2,700 runs in a month.
+    """
     job = replace(FILLING, demand=100 / MONTH)
-    cloud, exact = (costing(name, 12, 0, costs) for name, costs in (("cloud", HOURLY), ("exact", EXACT)))
+    free = Costs(cloud=Cloud(0.0, quantum=HOUR))
+    named = (("cloud", HOURLY), ("exact", EXACT), ("free", free))
+    cloud, exact, free_cloud = (costing(name, 12, 0, costs) for name, costs in named)
     two = (job, replace(job, name="other"))
+    in_total = by(Criterion.TOTAL_COST, cloud, exact, workloads=(FILLING,))
     for asked, why in (
         (by(Criterion.MAKESPAN, cloud, exact, workloads=(job,)), "money does not decide"),
         (by(Criterion.TOTAL_COST, cloud, exact, workloads=two), "runs a month of several workloads are stated"),
         (by(Criterion.TOTAL_COST, cloud, exact, workloads=(job,)), ""),
         (by(Criterion.MAKESPAN, cloud, exact, workloads=(FILLING,)), ""),
         (by(Criterion.MAKESPAN, exact, workloads=(job,)), ""),
+        (by(Criterion.MAKESPAN, free_cloud, workloads=(job,)), ""),
+        (by(Criterion.MAKESPAN, cloud, exact, workloads=(replace(job, demand=2700 / MONTH),)), ""),
+        (in_total, ""),
+        (
+            replace(in_total, pareto=(Criterion.TOTAL_COST, Criterion.COST_PER_RUN)),
+            "quanta do not count in the total cost",
+        ),
     ):
         warnings = rank_options(asked, ReplayPredictor(of_an_hour)).warnings
         said = [each.partition(" on cloud: ")[2] for each in warnings if "highest throughput" in each]

@@ -85,10 +85,10 @@ def _mark(marker: str, colour: str) -> Line2D:
 def _names(program: Structure, shown: Sequence[Fitted]) -> list[str]:
     """Return names of the pools: call site, call, part of the call if it has several, role."""
     parts = [program.parts[each.part].part for each in shown]
-    sites = labels([program.sites[part.site] for part in parts])
+    sites = [str(label) for label in labels(program.sites)]
     return [
-        " ".join(filter(None, (str(site), part.call, f"part {part.which + 1}" * (part.which > 0), _role(each.role))))
-        for site, part, each in zip(sites, parts, shown, strict=True)
+        " ".join(filter(None, (sites[of.site], of.call, f"part {of.which + 1}" * (of.which > 0), _role(each.role))))
+        for of, each in zip(parts, shown, strict=True)
     ]
 
 

@@ -13,7 +13,8 @@ _LEAST = 5e-4
 
 def percent(share: float) -> str:
     """Format a share; only a share of 0 is shown as 0%."""
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+    text = f"{share:.0%}"
+    return "<1%" if share > 0 and text == "0%" else text
 
 
 def spending(result: Result) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from typing import TYPE_CHECKING, cast
 
 from clue.printable import printable
 
@@ -110,15 +111,26 @@ class Fitted:
         return parts
 
     def _part(self, places: Sequence[int], title: TextType | None, *, wraps: bool) -> Table:
-        """Return a part of the table, in which all columns are wrapped if there is too little room for the names."""
+        """Return a part of the table, in which all columns are wrapped if there is too little room for the names.
+
+        The lines of a cell stay beside those of the others: if they are wrapped, each makes a row of its own.
+        """
         part = _empty(title)
         columns = [self.whole.columns[i] for i in places]
         for each in columns:
             overflow = "fold" if wraps else each.overflow
             part.add_column(each.header, justify=each.justify, no_wrap=each.no_wrap and not wraps, overflow=overflow)
         for row, cells in zip(self.whole.rows, zip(*(each.cells for each in columns), strict=True), strict=True):
-            part.add_row(*cells, style=row.style, end_section=row.end_section)
+            lines = _lines(cells) if wraps else [cells]
+            for k, line in enumerate(lines, 1):
+                part.add_row(*line, style=row.style, end_section=row.end_section and k == len(lines))
         return part
+
+
+def _lines(cells: Sequence[RenderableType]) -> list[tuple[RenderableType, ...]]:
+    """Return the lines of the cells of a row, each as cells."""
+    lines = (cast("Text", cell).split("\n", allow_blank=True) for cell in cells)
+    return list(zip_longest(*lines, fillvalue=""))
 
 
 def add_row(to: Table, *cells: object, style: str = "", end_section: bool = False) -> None:

@@ -129,6 +129,17 @@ def test_a_narrow_terminal_shows_names_and_whole_figures() -> None:
     assert [line.split()[1] for line in lines if re.match(r"[12] ", line)] == ["Cheap", "Fine", "Cheap", "Fine"]
 
 
+def test_lines_of_workloads_stay_beside_each_other_where_they_are_wrapped() -> None:
+    """At 45 columns splits are wrapped: each begins beside its workload, and kernels have none."""
+    lines = rendered(ranking_text(ranking()), 45).splitlines()
+    first = next(i for i, line in enumerate(lines) if line.split()[2:4] == ["workload", "instances"]) + 2
+    assert [line[len("1  Cheap   ") :].rstrip() for line in lines[first : first + 6]] == [
+        *("small       3 × 6 (2 idle) in 2", "            turns"),
+        *("large       3 × 6 (2 idle) in 2", "            turns"),
+        *("  cholesky", "  reduce"),
+    ]
+
+
 @pytest.mark.parametrize("width", [36, 40, 45, 55, 64, 70])
 def test_names_of_options_stay_readable_in_any_terminal(width: int) -> None:
     """A long name is broken between words at most, in every part, and no figure is cut off."""
