@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from operator import index
 from typing import SupportsIndex, cast
 
@@ -11,15 +12,17 @@ from clue.errors import UsageError
 
 
 def whole(name: str, value: float, least: int | None = None) -> int:
-    """Return a whole number, which may be one of numpy's, or a float.
+    """Return a whole number, which may be a float, or one of numpy's numbers.
 
     Raises:
         UsageError: If it is none, or below ``least`` (``None``: any number will do).
     """
     try:
-        number = int(value) if isinstance(value, float) and value.is_integer() else index(cast(SupportsIndex, value))
+        number = index(cast(SupportsIndex, value))
     except TypeError:
-        raise UsageError(f"balance: {name} must be a whole number, got {value!r}") from None
+        if not (isinstance(value, Real) and float(value).is_integer()):
+            raise UsageError(f"balance: {name} must be a whole number, got {value!r}") from None
+        number = int(value)
     if least is not None and number < least:
         raise UsageError(f"balance: {name} must be at least {least}, got {number}")
     return number

@@ -7,7 +7,7 @@
     K ──loops, times──▶ which iterations ──scaling──▶ which units, how large ──construction──▶ Skeleton
 
 ``events`` finds the units that a skeleton keeps or drops as a whole, and refuses calls that no skeleton can repeat;
-``loops`` and ``times`` find the loops and how long they took.
+``loops`` and ``times`` find the loops and how long they took; ``outliers`` makes long bursts events of their own.
 """
 
 from __future__ import annotations

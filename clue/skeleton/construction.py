@@ -105,6 +105,8 @@ def construct(
 
     Raises:
         SkeletonError: If the application makes calls that no skeleton can repeat, or the length is invalid.
+        ReplayError: If the trace contradicts itself: for instance, if members of a collective name different roots.
+        DeadlockError: If it cannot be replayed to its end.
     """
     assert sum((scale is not None, seconds is not None, shortest)) == 1, "one of them says how long it is"
     events = Events.of(trace)

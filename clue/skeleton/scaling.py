@@ -14,6 +14,9 @@ In a pipeline, a loop in which ranks wait in one direction only, it takes a fill
 however many iterations follow. If the skew of the ranks exceeds the latencies of all messages of the loop, all
 iterations are kept with bytes and computation multiplied by the weight, so that the fill time shrinks, too.
 
+Computations of their own that matter are divided, not sampled, outside of the iterations kept. If nothing is kept of a
+call site whose computation matters, its first burst becomes a computation; of a region, its longest.
+
 Events that are kept keep their recorded computation; the computation of a rank, region and call site is then scaled so
 that a rank's computation in each region is that of the application / K, to the nanosecond. Sleeps are scaled by rank
 and call site in the same way; a rank of whose sleeps none would be kept keeps its longest.

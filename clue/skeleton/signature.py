@@ -116,9 +116,10 @@ def _size(program: Place) -> tuple[int, int]:
     left, symbols, deepest = [(program, 0)], 0, 0
     while left:
         place, loops = left.pop()
-        symbols += not place.is_loop
+        inner = [each for each in place.body if each.is_loop]
+        symbols += len(place.body) - len(inner)
         deepest = max(deepest, loops)
-        left += [(each, loops + (place is not program)) for each in place.body]
+        left += [(each, loops + 1) for each in inner]
     return symbols, deepest
 
 

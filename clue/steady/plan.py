@@ -145,8 +145,8 @@ def plan(trace: Trace) -> tuple[SampledLoop, ...]:
         raise UnsteadyError(
             f"{trace.name}: a sampled simulation must have all ranks from the beginning, got spawned ones"
         )
-    chosen, ops, why = _choose(trace), len(trace.ops), ""
-    while chosen:
+    chosen, ops, share, why = _choose(trace), len(trace.ops), SHARE, ""
+    while chosen and share > 0:  # what is outside of loops only grows
         looped = sum(each.stretch.ops for each in chosen)
         share = (SHARE * ops - (ops - looped)) / max(1, looped)
         spread = [_spread(each, share, len(chosen)) for each in chosen]

@@ -66,6 +66,17 @@ def multiplied(first: Integers, *others: Integers | int) -> Integers:
     return found
 
 
+def added(one: Integers, other: Integers) -> Integers:
+    """Return a sum.
+
+    Raises:
+        OverflowError: If it may exceed 64 bits.
+    """
+    if sum(float(np.abs(each).max(initial=0)) for each in (one, other)) >= 1 << 63:
+        raise OverflowError("sum must fit into 64 bits")
+    return one + other
+
+
 def variable(name: str, weight: int = 1) -> Atom:
     """Return one of the surroundings."""
     return Atom(name, lambda v: v[name], weight)

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import Atom, Integers, Surroundings, multiplied, rows_of
+from clue.structure.atoms import Atom, Integers, Surroundings, added, multiplied, rows_of
 
 _Form = TypeVar("_Form", "Sum", "Predicate")
 _Said = TypeVar("_Said", Integers, npt.NDArray[np.bool_])
@@ -74,7 +74,7 @@ class Sum:
         for coefficient, atoms in self.terms:
             try:
                 factors = [atom.values(v) for atom in atoms]
-                total += multiplied(np.full(length, int(coefficient * common), np.int64), *factors)
+                total = added(total, multiplied(np.full(length, int(coefficient * common), np.int64), *factors))
             except OverflowError:
                 raise UndeterminedError(f"{self} is no integer of up to 63 bits there") from None
         if (total % common).any():

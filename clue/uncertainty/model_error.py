@@ -169,7 +169,7 @@ class Expected:
         Args:
             noise: Bound of the noise's logarithm in four of five cases.
         """
-        left = math.sqrt(max(1 - (noise / self.reach) ** 2, 0.0)) if self.reach else 0.0
+        left = math.sqrt(1 - (noise / self.reach) ** 2) if noise < self.reach else 0.0
         return replace(self, shared=self.shared.times(left), own=self.own.times(left))
 
     def multipliers(self, sampling: Sampling, program: str, where: Candidate) -> npt.NDArray[np.float64]:

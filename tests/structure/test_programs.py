@@ -303,6 +303,22 @@ def test_a_form_that_is_no_integer_is_not_the_rule() -> None:
         Rule((half,))(there)
 
 
+@pytest.mark.parametrize("copies", [1, 2, 3, 5])
+def test_sums_beyond_64_bits_are_refused(copies: int) -> None:
+    """Some times n², written as a sum: all are right below 2^63 = 9.22·10¹⁸, although each square fits into 64 bits.
+
+    In 64 bits twice 9·10¹⁸ would be -4.5·10¹⁷, and five times 4·10¹⁸ would be 1.6·10¹⁸.
+    """
+    squares = Sum(((Fraction(1), (variable("n"),) * 2),) * copies)
+    for n in (10**9, 2 * 10**9, 3 * 10**9):
+        there = samples([(n, 1)])
+        if copies * n**2 < 1 << 63:
+            assert squares(there).tolist() == [copies * n**2]
+        else:
+            with pytest.raises(UndeterminedError, match="is no integer of up to 63 bits there"):
+                squares(there)
+
+
 def test_a_condition_on_a_form_that_is_no_integer_is_none() -> None:
     """By hand: min(P // 2, 4) is 3 on 6 and 7 ranks and 4 on 9; P / 2 agrees with P // 2 on even numbers of ranks."""
     half, floor = Sum(((Fraction(1, 2), (variable("P"),)),)), Sum(((Fraction(1), (next(parts(variable("P"), 2)),)),))

@@ -78,6 +78,7 @@ def test_noise_is_a_part_of_the_error() -> None:
     assert left.own.deviation / left.shared.deviation == pytest.approx(4 / 3)
     assert whole.beyond(0.0) == whole
     assert whole.beyond(0.06 * stats.norm.ppf(0.9)).reach == 0
+    assert Expected(Scatter(0.0, 1e9), Scatter(1e-158, 1e9), 9).beyond(0.1).reach == 0
 
 
 @pytest.mark.parametrize(("computation", "whole"), [(0.06, 0.1), (0.3, 0.3)])
@@ -206,6 +207,15 @@ def test_a_model_of_a_machine_has_no_links_of_nodes_without_ranks() -> None:
     assert model(plain, 0, 1) == model(pairs, 0, 1) == model(within, 0, 1)
     assert model(plain, 0, 2) == model(within, 0, 2) != model(pairs, 0, 2)
     assert model(plain, 2, 2) == model(pairs, 2, 2) != model(within, 2, 2)
+
+
+def test_instances_in_domains_of_their_own_do_not_use_the_link_between_domains() -> None:
+    """A node has two domains of two processors: the two ranks of each of two instances share one."""
+    node = NodeType("a", processors=4, domains=2)
+    networks = [Network(LINK, LINK, across_domains=link) for link in (LINK, replace(LINK, receive_delay=1.0))]
+    machines = [Machine("one", (node,), network) for network in networks]
+    for instances, models in ((1, 2), (2, 1)):
+        assert len({model_of(Candidate(on, Placement((0,) * 4), instances)) for on in machines}) == models
 
 
 def test_who_runs_in_one_node_is_as_fast_with_any_network() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from clue.kernel.model.program import HostSpeed
 from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Place, Placement
 
 _Doubles = npt.NDArray[np.float64]
+_Rank = TypeVar("_Rank")
 
 
 class MessageCost(NamedTuple):
@@ -232,12 +233,24 @@ def has_domains(machine: Machine) -> bool:
     return any(state.network.across_domains is not None for state in machine.epochs)
 
 
-def crosses_domains(machine: Machine, placement: Placement) -> bool:
-    """Tell whether ranks of one node are in different domains, and messages between them have a link of their own."""
+def crosses_domains(machine: Machine, placement: Placement, instances: int = 1) -> bool:
+    """Tell whether ranks of one node are in different domains, and messages between them have a link of their own.
+
+    Args:
+        machine: The machine.
+        placement: Node of each rank of all instances, instance by instance.
+        instances: Copies of the program side by side, between which there are no messages.
+    """
     if not has_domains(machine):
         return False
-    places = set(zip(placement.nodes, machine.domains(placement.nodes), strict=True))
-    return len(places) > len(set(placement.nodes))
+    places = tuple(zip(placement.nodes, machine.domains(placement.nodes), strict=True))
+    return any(len(set(own)) > len({node for node, _ in own}) for own in _of_instances(places, instances))
+
+
+def _of_instances(ranks: tuple[_Rank, ...], instances: int) -> Iterator[tuple[_Rank, ...]]:
+    """Divide what belongs to all ranks, instance by instance."""
+    size = len(ranks) // instances
+    return (ranks[first : first + size] for first in range(0, len(ranks), size or 1))
 
 
 def places_in_use(machine: Machine, placement: Placement, instances: int = 1) -> list[Place]:
@@ -249,11 +262,10 @@ def places_in_use(machine: Machine, placement: Placement, instances: int = 1) ->
         instances: Copies of the program side by side, between which there are no messages.
     """
     stated = {place for state in machine.epochs for place in state.network.links}
-    ranks = len(placement.nodes) // instances
     between: dict[Place, None] = {}
     within: dict[Place, None] = {}
-    for first in range(0, len(placement.nodes), ranks or 1):
-        ranks_on = Counter(placement.nodes[first : first + ranks])
+    for nodes in _of_instances(placement.nodes, instances):
+        ranks_on = Counter(nodes)
         nodes_of = Counter(machine.nodes[node].name for node in ranks_on)
         for pair in product(nodes_of, repeat=2):
             if pair[0] != pair[1] or nodes_of[pair[0]] > 1:
@@ -262,7 +274,7 @@ def places_in_use(machine: Machine, placement: Placement, instances: int = 1) ->
         for node in (node for node, number in ranks_on.items() if number > 1):
             own = Place(within=True, types=(machine.nodes[node].name,))
             within[own if own in stated else Place(within=True)] = None
-    across = [Place(within=True, across=True)] if crosses_domains(machine, placement) else []
+    across = [Place(within=True, across=True)] if crosses_domains(machine, placement, instances) else []
     return [*between, *within, *across]
 
 

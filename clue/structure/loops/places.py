@@ -88,12 +88,13 @@ class Flat:
 
     def tree(self) -> Place:
         """Return the tree."""
-        counts = iter(np.split(self.counts, np.cumsum(self.reached)[:-1]))
-        rows = zip(self.symbols.tolist(), self.children.tolist(), counts, strict=True)
+        ends = np.cumsum(self.reached)
+        begins = ends - self.reached
+        rows = zip(*(column.tolist() for column in (self.symbols, self.children, begins, ends)), strict=True)
 
         def place() -> Place:
-            symbol, children, own = next(rows)
-            return Place(symbol, own, tuple(place() for _ in range(children)))
+            symbol, children, begin, end = next(rows)
+            return Place(symbol, self.counts[begin:end], tuple([place() for _ in range(children)]) if children else ())
 
         return place()
 
