@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from clue.steady import Steady, simulate_sampled
     from clue.trace import Trace, TraceBuilder
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 _HOMES = {
     "config": ("load_config", "load_machine"),
