@@ -193,7 +193,7 @@ def test_a_timeline_can_be_enlarged(opened: Opened, pages: dict[str, str]) -> No
     expect(told).to_have_text("1.800 s to 3.800 s")
     opened.page.keyboard.press("0")
     canvas.hover(position={"x": 100, "y": 12})
-    expect(opened.page.locator(".tip")).to_contain_text("rank 0: compute, 2.000 s, from 0.000 s to 2.000 s")
+    expect(opened.page.locator(".tip")).to_contain_text("rank 0: compute (no region), 2.000 s, from 0.000 s to 2.000 s")
     opened.page.mouse.wheel(0, -100)
     expect(told).not_to_have_text("all of it is shown")
     drawn = "document.querySelector('canvas').getContext('2d').getImageData(80, 8, 1, 1).data.join()"
