@@ -38,9 +38,10 @@ _HEADER = 14
 #: TCP's congestion control on all hosts: Linux's default. Cloud images set others, such as BBR, with which large
 #: exchanges between several hosts take up to 1.6 times as long.
 _CONGESTION_CONTROL = "cubic"
-#: Where the kernel has a namespace's setting, and the list of what namespaces may set. Only the first namespace has the
-#: list, so a container with a network of its own has none.
-_CONTROL_OF_TCP, _ALLOWED = (Path(f"/proc/sys/net/ipv4/tcp_{of}congestion_control") for of in ("", "allowed_"))
+#: Sets it in a namespace.
+_SET_CONTROL = f"echo {_CONGESTION_CONTROL} > /proc/sys/net/ipv4/tcp_congestion_control"
+#: What namespaces may set. Only the first namespace has this list, so a container with a network of its own has none.
+_ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 #: Largest number of ranks on a host that can share memory: HOST_RANKS of pace.c.
 _MOST_RANKS = 64
 #: Settings by which numpy, OpenBLAS and glibc select their code for a vector width in bytes.
@@ -79,7 +80,7 @@ def missing() -> str | None:
         return str(error)
     trials = {"shaped links": "tc qdisc add dev lo root tbf rate 1mbit burst 2000 limit 9000"}
     if not _ALLOWED.exists():
-        trials[f"TCP's {_CONGESTION_CONTROL}"] = _setting_of_tcp()
+        trials[f"TCP's {_CONGESTION_CONTROL}"] = _SET_CONTROL
     for what, trial in trials.items():
         tried = subprocess.run(["unshare", "--net", "sh", "-c", trial], capture_output=True, text=True, check=False)
         if tried.returncode:
@@ -121,7 +122,6 @@ def build(name: str, hosts: Sequence[Host]) -> None:
     _check_memory(name, hosts)
     remove(name)
     _make_states()
-    _allow_congestion_control()
     control_groups.make(name, [SWITCH, *(host.name for host in hosts)])
     _build_switch(name, _frame(hosts))
     racks = {host.rack: None for host in hosts if host.rack is not None}
@@ -178,11 +178,8 @@ def _frame(hosts: Sequence[Host]) -> int:
 def _add_namespace(name: str) -> None:
     """Add a network namespace, whose settings of TCP do not depend on those of this computer."""
     _call("ip", "netns", "add", name)
-    _call("ip", "netns", "exec", name, "sh", "-c", _setting_of_tcp())
-
-
-def _setting_of_tcp() -> str:
-    return f"echo {_CONGESTION_CONTROL} > {_CONTROL_OF_TCP}"
+    _allow_congestion_control()
+    _call("ip", "netns", "exec", name, "sh", "-c", _SET_CONTROL)
 
 
 def _allow_congestion_control() -> None:

@@ -514,6 +514,7 @@ print(json.dumps([1e6 * statistics.median(each) for each in (apart, together)]),
 
 
 @needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
 def test_what_paces_a_rank_is_not_charged_to_it(tmp_path: Path) -> None:
     """A signal 250 us after the start of a burst costs about 30 us, which is deducted from the burst."""
     command = _command(tmp_path, SHORT_BURSTS)
