@@ -58,6 +58,8 @@ _BOTH_WAYS = 1.8
 _AT_ONCE = 0.25
 #: Smallest depth of a bucket, bytes: below one frame of Ethernet, times per message explain it.
 _LEAST_BUCKET = 1500.0
+#: Ratio of the times of single messages and of a stream from which they are reported to differ.
+_REUSED = 1.25
 #: Pairs share a resource if half round trips of several pairs take at least this many times as long as those of one.
 _SLOWED = 1.1
 
@@ -92,7 +94,7 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None, *, with
         measurement: The measurement of the link.
         eager_limit: The eager limit, bytes, if the user knows it (infinite: every message is eager); it takes
             precedence.
-        within: Whether it is within a node, where messages share no ports.
+        within: Whether it is within a node, where messages share no ports, but receivers copy them.
 
     Raises:
         UsageError: If the measurement has round trips of fewer than two sizes.
@@ -115,9 +117,13 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None, *, with
         send, _transmission_delay(parts, send), receive, limit, send_overhead=overhead, receive_overhead=whole,
         acknowledged_from=measurement.acknowledged_from,
     )  # fmt: skip
-    busy, about_busy = _busy(measurement, parts, link, within=within)
-    link = replace(link, busy=busy)
-    link = replace(link, bucket=_bucket(measurement.rows, parts, link))
+    if within:
+        copy_time, about_busy = _copy_time(measurement, parts)
+        link = replace(link, copy_time=copy_time)
+    else:
+        busy, about_busy = _busy(measurement, parts, link)
+        link = replace(link, busy=busy)
+        link = replace(link, bucket=_bucket(measurement.rows, parts, link))
     about_shared = (*about_busy, *_about_pairs(measurement), *_about_directions(measurement))
     ends = _about_ends(parts, (send, link.transmission_delay))
     about_curve = (*ends, *_about_outliers(parts), *_about_zeros(measurement))
@@ -345,15 +351,34 @@ def _limits(link: Link, size: float, gap: float) -> bool:
     return max(link.send_delay(size), call) > _RANK_LIMITS * gap
 
 
-def _busy(measurement: Measurement, parts: _Parts, link: Link, *, within: bool) -> tuple[Curve | None, tuple[str, ...]]:
+def _copy_time(measurement: Measurement, parts: _Parts) -> tuple[Curve | None, tuple[str, ...]]:
+    """Return how long a receiver copies a rendezvous of its node; ``None`` if fewer than two sizes show it.
+
+    All that a message takes beyond an empty one is its copy, as one processor makes it. Messages of a stream are copied
+    faster, because the sender of a benchmark does not write its data again; where a stream is slower, it counts.
+    """
+    above = np.flatnonzero(parts.sizes > (math.inf if parts.limit is None else parts.limit))
+    if len(above) < 2:
+        return None, ()
+    gaps = _gaps(measurement.rows)
+    streamed = np.array([gaps[size].value if size in gaps else math.nan for size in parts.sizes[above].tolist()])
+    alone = np.maximum(parts.total[above] - parts.total[0], 0.0)
+    curve = _curve(parts.sizes[above], np.fmax(alone, streamed), parts.uncertainty[above], None)
+    ratio = float(np.max(alone / streamed, initial=0.0, where=streamed > 0))
+    if ratio < _REUSED:
+        return curve, ()
+    return curve, (
+        f"copy time: single messages count, which take up to {ratio:.1f} times as long as those of a stream; a stream "
+        "sends the same data again and again, a program writes them first",
+    )
+
+
+def _busy(measurement: Measurement, parts: _Parts, link: Link) -> tuple[Curve | None, tuple[str, ...]]:
     """Return the time for which a message occupies a port, from streams of several pairs if possible, else of one pair.
 
     If its ranks limit the stream of a single pair, the stream shows only that the port is not slower. Then the excess
     over the gap of the smallest messages is used, because several ranks of a node may send faster.
-    Messages within a node share no ports.
     """
-    if within:
-        return None, ()
     alone = _gaps(measurement.rows)
     together = _gaps_of_pairs(measurement)
     known = dict(sorted((alone | {size: gap for size, (_, gap) in together.items()}).items()))

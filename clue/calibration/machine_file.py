@@ -247,6 +247,8 @@ def link_lines(link: Link) -> list[str]:
     lines = [*curve_lines("send_delay", link.send_delay), *curve_lines("transmission_delay", link.transmission_delay)]
     if link.send_overhead is not None:
         lines += curve_lines("send_overhead", link.send_overhead)
+    if link.copy_time is not None:
+        lines += curve_lines("copy_time", link.copy_time)
     lines.append(f"receive_delay: {time_text(link.receive_delay)}")
     if link.receive_overhead is not None:
         lines.append(f"receive_overhead: {time_text(link.receive_overhead)}")

@@ -32,6 +32,7 @@ from clue.config.schema import (
     NodeTypeForm,
     PartialLinkForm,
     WithinForm,
+    WithinNodeForm,
 )
 from clue.config.sources import Source, read_source
 from clue.config.speeds import build_speeds
@@ -241,6 +242,7 @@ def _link(form: LinkForm, noise: LinkNoiseForm) -> Link:
         send_overhead=_stated(form.send_overhead),
         acknowledged_from=form.acknowledged_from,
         receive_overhead=form.receive_overhead,
+        copy_time=_stated(form.copy_time if isinstance(form, WithinNodeForm) else None),
     )
 
 
@@ -268,6 +270,7 @@ def _varied(link: Link, form: PartialLinkForm) -> Link:
             form.acknowledged_from if "acknowledged_from" in form.model_fields_set else link.acknowledged_from
         ),
         receive_overhead=form.receive_overhead if form.receive_overhead is not None else link.receive_overhead,
+        copy_time=_varied_copy_time(link, form),
     )
 
 
@@ -276,6 +279,13 @@ def _varied_busy(link: Link, form: PartialLinkForm) -> Curve | None:
     if isinstance(form, BetweenForm) and form.busy is not None:
         return build_curve(form.busy)
     return None if _has_own_delays(form) else link.busy
+
+
+def _varied_copy_time(link: Link, form: PartialLinkForm) -> Curve | None:
+    """Return how long receivers copy messages, by the same rule."""
+    if isinstance(form, WithinForm) and form.copy_time is not None:
+        return build_curve(form.copy_time)
+    return None if _has_own_delays(form) else link.copy_time
 
 
 def _varied_bucket(link: Link, form: PartialLinkForm) -> float:

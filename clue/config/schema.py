@@ -87,6 +87,16 @@ class BetweenNodesForm(LinkForm):
     )
 
 
+class WithinNodeForm(LinkForm):
+    """How messages travel between two ranks of one node."""
+
+    copy_time: CurveForm | None = Field(
+        None,
+        description="Time for which the receiver of a message above the eager limit copies it, by its size. A rank "
+        "copies one message at a time; default: messages do not wait for that.",
+    )
+
+
 class LinkBetweenNodesForm(BetweenNodesForm):
     """How messages travel between nodes; a part or a machine, if one is given, supplies the keys that are left out."""
 
@@ -136,6 +146,11 @@ class WithinForm(PartialLinkForm):
     """A link within a node of one type."""
 
     within: str = Field(description="Name of a node type.")
+    copy_time: CurveForm | None = Field(
+        None,
+        description="Time for which the receiver of a message above the eager limit copies it; default, if the link "
+        "has delays of its own: messages do not wait for that.",
+    )
 
 
 def _pair_shape(value: object) -> str:
@@ -348,10 +363,10 @@ class NetworkForm(Form):
         None,
         description="Instead of between_nodes: the link between nodes, and its ports, in the parameters of LogGOPS.",
     )
-    within_node: LinkForm | None = Field(
+    within_node: WithinNodeForm | None = Field(
         None, description="Link between ranks on one node; default: that between nodes."
     )
-    across_domains: LinkForm | None = Field(
+    across_domains: WithinNodeForm | None = Field(
         None, description="Link between ranks on one node in different domains; default: that within the node."
     )
     pairs: Annotated[list[PairForm], AfterValidator(_each_pair_once)] = Field(

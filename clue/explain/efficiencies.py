@@ -105,7 +105,7 @@ def with_ideal_network(machine: Machine) -> Machine:
 
 def _free(link: Link, _: Place) -> Link:
     calls = replace(link, receive_delay=0.0, send_overhead=None, receive_overhead=None)
-    return replace(calls, send_delay=_NOTHING, transmission_delay=_NOTHING, busy=None)
+    return replace(calls, send_delay=_NOTHING, transmission_delay=_NOTHING, busy=None, copy_time=None)
 
 
 def _with_processors_for_all(machine: Machine, ranks: int) -> Machine:

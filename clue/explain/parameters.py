@@ -21,6 +21,7 @@ network.LINK.send_overhead                the call of a send takes 1.1 times as 
 network.LINK.receive_delay                the figure is 1.1 times as high
 network.LINK.receive_overhead             the same
 network.LINK.eager_limit                  the same
+network.LINK.copy_time                    receivers copy messages for 1.1 times as long
 network.LINK.acknowledged_from            the same
 network.contention.factors                the excess of the factors over 1 is 1.1 times as large
 network.LINK.busy                         its messages occupy ports, or links that they share, 1.1 times as long
@@ -226,6 +227,8 @@ def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
         yield parameter("acknowledged_from", _acknowledged_later)
     if any(link.eager_limit for link in links):
         yield parameter("eager_limit", _higher_limit)
+    if any(link.copy_time is not None for link in links):
+        yield parameter("copy_time", _longer_copy)
 
 
 def _without_noise(links: Sequence[Link]) -> tuple[Link, ...]:
@@ -270,6 +273,10 @@ def _longer_overhead(link: Link, factor: float) -> Link:
 def _acknowledged_later(link: Link, factor: float) -> Link:
     size = link.acknowledged_from
     return replace(link, acknowledged_from=None if size is None else size * factor)
+
+
+def _longer_copy(link: Link, factor: float) -> Link:
+    return replace(link, copy_time=None if link.copy_time is None else link.copy_time.scaled(factor))
 
 
 def _higher_limit(link: Link, factor: float) -> Link:

@@ -196,6 +196,10 @@ _LINKS: Mapping[str, tuple[Callable[[Link], str], str]] = {
         lambda link: "" if link.busy is None else f"busy: {_curve(link.busy)}",
         ": bandwidths determine it",
     ),
+    "link states how long receivers copy messages|links state how long receivers copy messages": (
+        lambda link: "" if link.copy_time is None else f"copy_time: {_curve(link.copy_time)}",
+        ": receivers copy several messages at a time",
+    ),
     "link states how much it lets through at once|links state how much they let through at once": (
         lambda link: f"bucket: {format_size(link.bucket)}" if link.bucket else "",
         ": SimGrid's links have no bucket",

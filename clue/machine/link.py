@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from clue.machine.curve import Curve
 
@@ -45,6 +45,8 @@ class Link:
             through at once beyond its bandwidth. It is never less than a message's own delays imply.
         receive_overhead: o: processor time that a receive takes from its rank in all, the call included; ``None``: no
             more than the call.
+        copy_time: Within a node, how long the receiver of a rendezvous copies it, one message at a time; ``None``:
+            messages do not wait for each other's copies.
     """
 
     send_delay: Curve
@@ -57,6 +59,7 @@ class Link:
     acknowledged_from: float | None = None
     bucket: float = 0.0
     receive_overhead: float | None = None
+    copy_time: Curve | None = field(default=None, repr=False)
 
     @property
     def occupation(self) -> Curve:

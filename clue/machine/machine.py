@@ -315,6 +315,11 @@ class Network:
         return any(link.acknowledged_from is not None for link in self._stated_links)
 
     @property
+    def states_copies(self) -> bool:
+        """Whether any link states how long receivers copy messages."""
+        return any(link.copy_time is not None for link in self._stated_links)
+
+    @property
     def _stated_links(self) -> Iterator[Link]:
         """The links of all positions, without their places: simulations ask so often that making these takes long."""
         across = () if self.across_domains is None else (self.across_domains,)

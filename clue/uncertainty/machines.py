@@ -99,6 +99,7 @@ def _drawn_link(link: Link, send: float, transmission: float) -> Link:
         send_overhead=None if link.send_overhead is None else link.send_overhead.scaled(send),
         receive_overhead=None if link.receive_overhead is None else link.receive_overhead * send,
         busy=None if link.busy is None else link.busy.scaled(transmission),
+        copy_time=None if link.copy_time is None else link.copy_time.scaled(transmission),
     )
 
 

@@ -151,6 +151,7 @@ def _narrower(link: Link, cost: float) -> Link:
         send_delay=link.send_delay.growth_scaled(cost),
         transmission_delay=link.transmission_delay.growth_scaled(cost),
         busy=None if link.busy is None else link.busy.scaled(cost),
+        copy_time=None if link.copy_time is None else link.copy_time.scaled(cost),
     )
 
 

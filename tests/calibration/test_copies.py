@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from clue.calibration import network
 from clue.calibration.contention import PairMeasurement, PairRow
-from clue.calibration.measurement import Estimate, Measurement, SizeRow
-from clue.calibration.network import calibrate_within, machine_file, with_copies
+from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
+from clue.calibration.network import calibrate_link, calibrate_within, machine_file, with_copies
 from clue.cli import main
 from clue.config import load_machine
+from clue.machine import Curve
 
 MIB = 1 << 20
 #: One pair alone: 1 us and 0.1 ns/B, which is 10 GB/s.
@@ -139,3 +141,62 @@ def test_streams_of_several_pairs_within_a_node_are_imported(tmp_path: Path, mon
     assert main(("calibrate", "network", *files, "--within-node", "--processors", "8", "-o", "node.yaml", "-q")) == 0
     (node,) = load_machine("node.yaml").nodes
     assert node.copy_bandwidth == pytest.approx(MEMORY, rel=0.01)
+
+
+#: What a receiver copies takes 0.5 us and 0.125 ns/B, which is 8 GB/s: longer than a message alone.
+COPYING = Curve.line(5e-7, 1.25e-10)
+
+
+def one_pair(*streams: int) -> Measurement:
+    """Return a measurement within a node: above 1 KiB, messages wait for their receive; streams of 2^k bytes."""
+    rows = tuple(
+        # Above the limit, an answer takes as long as an empty message.
+        SizeRow(
+            1 << k,
+            Estimate.alone((2 if k > 10 else 1) * LATENCY + (1 << k) * PER_BYTE),
+            gap=Estimate.alone(COPYING(1 << k)) if k in streams else None,
+        )
+        for k in range(21)
+    )
+    return Measurement(rows, hosts=("a", "a"), source="by hand", eager=EagerLimit(1024, 1025, "by hand"))
+
+
+def test_receivers_copy_for_as_long_as_single_messages_or_streams_take() -> None:
+    """A copy takes what a message takes beyond an empty one, the handshake apart, or longer in a stream."""
+    alone = calibrate_within(one_pair()).fitted.link.copy_time
+    streamed = calibrate_within(one_pair(*range(21)))
+    copying = streamed.fitted.link.copy_time
+    assert alone is not None
+    assert copying is not None
+    for size in (4096, 1 << 16, MIB):
+        # Without streams, it is assumed what the receive of an empty message takes of its 1 us.
+        assert alone(size) == pytest.approx(size * PER_BYTE, rel=0.01, abs=LATENCY / 4)
+        assert copying(size) == pytest.approx(COPYING(size), rel=0.01)
+    large = [each for each in streamed.residuals.gap if each.size >= 4096]
+    assert [each.fitted for each in large] == pytest.approx([each.measured for each in large], rel=0.02)
+    assert all(each.fitted == pytest.approx(each.measured, rel=0.02) for each in streamed.residuals.one_way)
+
+
+def test_streams_that_are_faster_than_single_messages_are_told() -> None:
+    """A stream of 0.05 ns/B, against 0.1 ns/B of single messages, does not count: it does not write its data again."""
+    fast = one_pair(*range(21))
+    rows = [replace(row, gap=Estimate.alone(row.size * PER_BYTE / 2 + 1e-12)) for row in fast.rows]
+    fitted = calibrate_within(replace(fast, rows=tuple(rows))).fitted
+    assert fitted.link.copy_time is not None
+    assert fitted.link.copy_time(MIB) == pytest.approx(MIB * PER_BYTE, rel=0.01)
+    (said,) = (each for each in fitted.assumptions if each.startswith("copy time"))
+    # At 2 KiB, the 1 us that an answer takes at least counts, too.
+    assert "times as long as those of a stream" in said
+
+
+def test_eager_messages_are_not_copied_in_turn() -> None:
+    """If all messages are eager, or all but those of one size, no link states how long receivers copy."""
+    for limit in (float("inf"), MIB / 2):
+        assert calibrate_within(one_pair(*range(21)), limit).fitted.link.copy_time is None
+
+
+def test_only_links_within_a_node_have_it() -> None:
+    """Between nodes the same streams give how long ports are busy."""
+    link = calibrate_link(one_pair(*range(21))).fitted.link
+    assert link.copy_time is None
+    assert link.busy is not None

@@ -44,7 +44,12 @@ STATED = {
             "bucket": "9 KB",
             "noise": {"send": 0.01, "transmission": 0.03},
         },
-        "within_node": {"send_delay": "1 us", "send_overhead": "1 us", "transmission_delay": "2 us"},
+        "within_node": {
+            "send_delay": "1 us",
+            "send_overhead": "1 us",
+            "transmission_delay": "2 us",
+            "copy_time": {"latency": "2 us", "bandwidth": "8 GB/s"},
+        },
         "across_domains": {"send_delay": "2 us", "transmission_delay": "3 us", "acknowledged_from": "1 KB"},
         "progress": "calls",
         "contention": {"ports": {"busy": {"latency": "1 us", "bandwidth": "250 MB/s"}}},

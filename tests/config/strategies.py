@@ -69,7 +69,7 @@ def curves(draw: st.DrawFn) -> tuple[object, Curve]:
 
 @st.composite
 def links(draw: st.DrawFn, between: bool = False) -> tuple[Mapping[str, object], Link]:
-    """Draw a link with some keys left out; ``busy`` and ``bucket`` occur only between nodes."""
+    """Draw a link with some keys left out; ``busy`` and ``bucket`` occur only between nodes, ``copy_time`` within."""
     (send, send_curve), (transmission, curve) = draw(curves()), draw(curves())
     written: dict[str, object] = {"send_delay": send, "transmission_delay": transmission}
     receive = limit = None
@@ -82,7 +82,9 @@ def links(draw: st.DrawFn, between: bool = False) -> tuple[Mapping[str, object],
         written["send_overhead"], overhead = draw(curves())
     if draw(st.booleans()):
         written["acknowledged_from"], acknowledged = draw(sizes())
-    busy, bucket = None, 0.0
+    busy, bucket, copying = None, 0.0, None
+    if not between and draw(st.booleans()):
+        written["copy_time"], copying = draw(curves())
     if between and draw(st.booleans()):
         written["busy"], busy = draw(curves())
     if between and draw(st.booleans()):
@@ -90,6 +92,7 @@ def links(draw: st.DrawFn, between: bool = False) -> tuple[Mapping[str, object],
     return written, Link(
         send_curve, curve, receive or 0.0, limit,
         busy=busy, send_overhead=overhead, acknowledged_from=acknowledged, bucket=bucket,
+        copy_time=copying,
     )  # fmt: skip
 
 

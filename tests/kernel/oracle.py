@@ -593,6 +593,7 @@ class Oracle:
         self.ranks = [Rank() for _ in program]
         self.channels: dict[tuple[object, ...], Channel] = defaultdict(Channel)
         self.actors = [count(1) for _ in program]
+        self.copied = [0.0] * len(program)
         self.within = [self.memory(kind.copy_bandwidth) for kind in machine.nodes]
         self.between = self.model()
 
@@ -711,6 +712,10 @@ class Oracle:
         carrier = self.within[here] if here == self.nodes[message.dest] else self.between
         of_rank = message.is_eager and not isinstance(carrier, ByFlows)
         yield Turn(self.clock.now, message.source, 0 if of_rank else message.actor)
+        if not message.is_eager and here == self.nodes[message.dest] and message.link.copy_time is not None:
+            begin = max(self.clock.now, self.copied[message.dest])
+            self.copied[message.dest] = begin + message.link.copy_time(message.nbytes)
+            yield begin
         yield from carrier.carry(message)
 
     def handshake(self, message: Message) -> Life:

@@ -335,6 +335,7 @@ def _link(random: Random, ties: bool) -> Link:
         receive_overhead=random.choice((None, None, 0.0, 3 * _delay(random, ties))),
         acknowledged_from=random.choice((None, None, 0, 1, 1000, 2000)),
         bucket=random.choice((0.0, 0.0, 1500.0, 20_000.0)),
+        copy_time=random.choice((None, None, _curve(random, ties))),
     )
 
 

@@ -139,6 +139,7 @@ struct Machine {
     int64_t completes;      // whether receives take processor time beyond their calls on any link
     int64_t acknowledges;   // whether any link has sends that wait for an acknowledgement
     int64_t copies;         // whether messages within some nodes share their memory
+    int64_t copies_in_turn; // whether receivers copy messages one at a time on any link
     int64_t apart;          // whether messages between parts of a topology have a latency of their own
     const int32_t* node;            // [instances * ranks]
     const int32_t* type;            // [instances * ranks] of that node
@@ -160,6 +161,7 @@ struct Machine {
     const double* bucket;           // the same: depth of the token buckets of the links that it shares, bytes
     const double* held;             // the same: share of the message that must have left before an eager sender is free
     const double* call;             // the same: processor time of a send's call; below 0: until its data have left
+    const double* copy;             // the same: how long a receiver copies a rendezvous; below 0: it waits for no copy; only if copies_in_turn
     const double* receive;          // [epochs, classes]
     const double* completion;       // the same: what a receive takes once its message is there, beyond its call
     const double* further;          // the same: the latency between parts

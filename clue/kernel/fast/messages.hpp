@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "networks.hpp"
 #include "processors.hpp"
@@ -15,7 +16,8 @@ protected:
     using Base::p, Base::m, Base::out, Base::tape, Base::numbers, Base::slot, Base::details, Base::processors, Base::core;
     using Base::actor, Base::epoch, Base::link, Base::wake, Base::block, Base::later, Base::spend, Base::sleep_until;
 
-    Messages(const Program& program, const Machine& machine, Outcome& outcome) : Base(program, machine, outcome), network_(machine, outcome) {}
+    Messages(const Program& program, const Machine& machine, Outcome& outcome)
+        : Base(program, machine, outcome), network_(machine, outcome), copied_(machine.copies_in_turn ? numbers : 0, 0.0) {}
 
     // Whether a send must wait until all earlier events have happened.
     bool takes_turns_with(const Actor& a, int32_t dest) const { return NETWORK::IN_TURN && between_nodes(a.number, dest); }
@@ -304,7 +306,7 @@ private:
 
     void start_data(int32_t s, double time) {
         const Details& d = details(s);
-        if (NETWORK::IN_TURN && between_nodes(d.source, d.dest)) later(s, time, TRANSFER);
+        if (between_nodes(d.source, d.dest) ? NETWORK::IN_TURN : m.copies_in_turn) later(s, time, TRANSFER);
         else transfer(s, time);
     }
 
@@ -320,7 +322,8 @@ private:
         Slot& slot = this->slot(s);
         tape.transfer(s);
         const bool coupled = couples(d.source, d.dest);
-        const Departure departure = depart(s, start, coupled, true, fare(link(epoch(start), d.source, d.dest), d.size));
+        const Fare fare = this->fare(link(epoch(start), d.source, d.dest), d.size);
+        const Departure departure = depart(s, copied_from(d.dest, start, fare), coupled, true, fare);
         d.busy = departure.busy;
         if (!departure.later) {
             d.sent = departure.sent;
@@ -330,12 +333,22 @@ private:
         if (slot.state & ARRIVED) wake(slot.waiter);
     }
 
+    // When the receiver begins to copy the data of a rendezvous: once it has copied those before.
+    double copied_from(int32_t dest, double start, const Fare& fare) {
+        if (!m.copies_in_turn || m.copy[fare.at] < 0.0) return start;
+        double& copied = copied_[dest];
+        const double begin = copied > start ? copied : start;
+        copied = begin + m.copy[fare.at];
+        return begin;
+    }
+
     void observe(int32_t source, int32_t dest, int32_t size) {
         out.messages[source * numbers + dest]++;
         out.volume[source * numbers + dest] += m.bytes[size];
     }
 
     NETWORK network_;
+    std::vector<double> copied_;  // by rank, when it has copied the messages that it receives within its node
 };
 
 }  // namespace clue

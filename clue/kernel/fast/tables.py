@@ -75,6 +75,8 @@ def _tables_of(plan: Plan, machine: Machine, placement: Placement, instances: in
     layout.in_calls = machine.network.progress is Progress.CALLS
     if contention.keeps_ports:
         _give_ports(layout, epochs, placement, occupied)
+    if costs.copies_in_turn:
+        _give_copies(layout, epochs, list(machine.node_types()), plan.sizes)
     if contention.topology is not None or layout.copies:
         _give_routes(layout, SharedLinks(machine), placement, plan.pairs(choices))
     return layout
@@ -182,6 +184,19 @@ def _give_links(
     layout.give_rows(LinkCosts._fields, costs)
     layout.give_rows(_BY_CLASS, figures)
     return occupied
+
+
+def _give_copies(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: Sequence[int]) -> None:
+    """Tabulate how long receivers copy messages of every class."""
+    nbytes, none = np.array(sizes, np.float64), np.full(len(sizes), -1.0)
+    further, _ = distance(epochs[0])
+    rows = [
+        link.copy_time.over(nbytes) if within and link.copy_time is not None else none
+        for machine in epochs
+        for link, _, within, _ in _links(machine, names, further)
+    ]
+    layout.copies_in_turn = True
+    layout.give("copy", np.array(rows))
 
 
 def _give_ports(

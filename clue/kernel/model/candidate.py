@@ -39,6 +39,6 @@ class Candidate:
             return False
         if machine.changes or starts_cold(machine, self.placement.nodes):
             return False
-        if shares_copies(machine):
+        if shares_copies(machine) or network.states_copies:
             return False
         return not crowded_nodes(machine, self.placement)

@@ -46,6 +46,7 @@ class MessageCost(NamedTuple):
         call: Processor time that the call of a send takes; ``None``: as long as the data keep the sender.
         acknowledged: Whether an eager send ends only when the receiver's library has acknowledged it.
         completion: Processor time of the receiver once the message is there, beyond that of the receiving call.
+        copy: How long the receiver copies a rendezvous, one message at a time; ``None``: its data wait for no copy.
     """
 
     send: float
@@ -66,6 +67,7 @@ class MessageCost(NamedTuple):
     call: float | None
     acknowledged: bool
     completion: float
+    copy: float | None
 
 
 class Costs:
@@ -80,6 +82,7 @@ class Costs:
     Attributes:
         cold_types: Names of the node types on which a wait makes the bursts after it longer.
         completes: Whether receives take processor time beyond that of their calls on any link.
+        copies_in_turn: Whether receivers copy messages one at a time on any link.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Costs:
         self._occupied: frozenset[int] = frozenset(placement.nodes)
         self.cold_types = cold_types(machine)
         self.completes = any(state.network.states_completions for state in self._epochs)
+        self.copies_in_turn = any(state.network.states_copies for state in self._epochs)
         self._domains = tuple(machine.domains(placement.nodes)) if has_domains(machine) else None
         self._further, parts = distance(machine)
         self._parts = None if parts is None else parts.tolist()
@@ -198,6 +202,7 @@ class Costs:
             call=None if link.send_overhead is None else link.send_overhead(nbytes),
             acknowledged=link.acknowledged_from is not None and nbytes >= link.acknowledged_from,
             completion=link.completion,
+            copy=link.copy_time(nbytes) if same and link.copy_time is not None else None,
         )
 
     def poll_delay(self, rank: int, time: float) -> float:

@@ -57,6 +57,8 @@ class VirtualMachine:
         self.shared: dict[int, SharedNode] = {}
         self.shares_in_turns: dict[int, float] = {}
         in_calls = machine.network.progress is Progress.CALLS
+        #: By rank, when it has copied the messages that it receives within its node.
+        self._copied: dict[int, float] = {}
         self.absences = [Absence() for _ in placement.nodes] if in_calls else []
         self.on_arrival: Callable[[Message], None] | None = None
 
@@ -113,7 +115,7 @@ class VirtualMachine:
         def start(time: float) -> None:
             # In a live run a wildcard receive may be matched later than it was posted.
             time = max(time, self.env.now)
-            if self.transport.takes_turns and cost.between_nodes:
+            if self.transport.takes_turns if cost.between_nodes else self.costs.copies_in_turn:
                 self.at(time, message.order, lambda: self._transfer(message, time))
             else:
                 self._transfer(message, time)
@@ -146,11 +148,19 @@ class VirtualMachine:
         """Start the data of a rendezvous."""
         cost = self.costs.message(message.source, message.dest, message.nbytes, start)
         message.answered = start
-        self.carrier(cost).begin(message, start, cost)
+        self.carrier(cost).begin(message, self._copied_from(message, start, cost), cost)
         if message.sent is not None:
             wake(message)
         if message.arrival is not None:
             wake(message.receive)
+
+    def _copied_from(self, message: Message, start: float, cost: MessageCost) -> float:
+        """Return when the receiver begins to copy the data of a rendezvous: once it has copied those before."""
+        if cost.copy is None:
+            return start
+        begin = max(start, self._copied.get(message.dest, 0.0))
+        self._copied[message.dest] = begin + cost.copy
+        return begin
 
     def gone(self, message: Message, time: float) -> None:
         """Note when a sender is free of its data, where that depends on other messages."""

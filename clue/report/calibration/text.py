@@ -129,6 +129,7 @@ def _link_document(calibration: Calibration) -> dict[str, object]:
         "send_delay": _points(fitted.link.send_delay),
         "transmission_delay": _points(fitted.link.transmission_delay),
         **fields(fitted.link, "receive_delay", "receive_overhead", "eager_limit"),
+        "copy_time": None if fitted.link.copy_time is None else _points(fitted.link.copy_time),
         "copy_bandwidth": fitted.copy_bandwidth,
         "port_busy": None if fitted.link.busy is None else _points(fitted.link.busy),
         "bucket": fitted.link.bucket,

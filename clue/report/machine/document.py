@@ -83,5 +83,5 @@ def _link(link: Link) -> Document:
         **fields(link, "send_delay", "transmission_delay", "receive_delay", "eager_limit"),
         **fields(link, "send_overhead", "receive_overhead", "acknowledged_from"),
         "noise": asdict(link.noise),
-        **fields(link, "busy", "bucket"),
+        **fields(link, "busy", "bucket", "copy_time"),
     }

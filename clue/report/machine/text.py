@@ -139,8 +139,9 @@ def _delays(machine: Machine) -> Table:
         if link.send_overhead is not None:
             add_row(shown, "", "call of a send", *[format_time(link.send_overhead(size)) for size in SHOWN_SIZES])
         add_row(shown, "", "receive", *([format_time(link.receive_delay + link.completion)] * len(SHOWN_SIZES)))
-        if link.busy is not None:
-            add_row(shown, "", "busy", *[format_time(link.busy(size)) for size in SHOWN_SIZES])
+        for what, curve in (("busy", link.busy), ("copy by the receiver", link.copy_time)):
+            if curve is not None:
+                add_row(shown, "", what, *[format_time(curve(size)) for size in SHOWN_SIZES])
         add_row(shown, "", "total", *map(format_time, whole), end_section=True)
     return shown
 
