@@ -649,11 +649,22 @@ class Oracle:
     def life(self, me: int) -> Life:
         """Run the steps of a rank in order."""
         for step in self.program[me]:
-            if step.kind not in {"compute", "sleep"}:
+            if self.only_starts(me, step):
+                self.ranks[me].leave(self.clock.now)
+            elif step.kind not in {"compute", "sleep"}:
                 self.ranks[me].come_back()
             yield from getattr(self, step.kind)(me, step)
         self.ranks[me].come_back()
         self.ranks[me].finish = self.clock.now
+
+    def only_starts(self, me: int, step: Step) -> bool:
+        """Tell whether a call neither waits nor tests: it is nonblocking, or sends and waits for nobody."""
+        if step.kind != "send":
+            return step.kind in {"isend", "irecv"}
+        link, buffered = self.link(me, step.peer), step.mode == "buffered"
+        small = link.eager_limit is None or step.nbytes <= link.eager_limit
+        asks = link.acknowledged_from is not None and step.nbytes >= link.acknowledged_from
+        return buffered or (small and step.mode != "synchronous" and not asks)
 
     # -- time without messages ---------------------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ def longer_link(link: Link) -> Link:
         transmission_delay=link.transmission_delay.scaled(SCALE),
         receive_delay=SCALE * link.receive_delay,
         busy=None if link.busy is None else link.busy.scaled(SCALE),
+        copy_time=None if link.copy_time is None else link.copy_time.scaled(SCALE),
         send_overhead=None if link.send_overhead is None else link.send_overhead.scaled(SCALE),
         receive_overhead=None if link.receive_overhead is None else SCALE * link.receive_overhead,
     )

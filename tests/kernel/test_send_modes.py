@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from clue.kernel import simulate
@@ -20,7 +22,8 @@ from clue.machine import (
     Progress,
 )
 from clue.machine.contention.topology import Switch, Switches
-from clue.trace import Op, Trace, TraceBuilder
+from clue.trace import Flag, Op, Trace, TraceBuilder
+from clue.trace.builder import RankBuilder
 from tests.kernel.cases import ENGINES, finishes
 
 #: Seconds per byte; sizes make times whole numbers.
@@ -150,20 +153,20 @@ def test_who_shares_a_processor_acknowledges_after_its_burst(engine: str) -> Non
 
 
 @ENGINES
-@pytest.mark.parametrize("between", ["another region", "a sleep", "a call"])
+@pytest.mark.parametrize("between", ["another region", "a sleep", "a local call", "a test"])
 @pytest.mark.parametrize("shared", [False, True], ids=["own processor", "shared processor"])
 def test_bursts_without_a_call_between_them_are_one_absence(engine: str, between: str, *, shared: bool) -> None:
     """A message that arrives at 1 s, within two bursts of 2 s, is acknowledged in the next call.
 
-    This is between the bursts only if there is a call, not for another region or a sleep. On a processor shared with
-    rank 2, both bursts take twice as long. The acknowledgement travels for 1 s.
+    This is between the bursts only if there is a test, not for another region, a sleep or a call without partners. On a
+    processor shared with rank 2, both bursts take twice as long. The acknowledgement travels for 1 s.
     """
     link = Link(Curve.line(0.25), Curve.line(0.75), acknowledged_from=1)
     trace = TraceBuilder(3)
     trace[0].send(1, 8)
     trace[1].compute(2.0, "solve")
-    if between == "a call":
-        trace[1].add(Op.LOCAL)
+    if between in {"a local call", "a test"}:
+        trace[1].add(Op.LOCAL if between == "a local call" else Op.POLL)
     elif between == "a sleep":
         trace[1].add(Op.SLEEP, nbytes=0)
     trace[1].compute(2.0)
@@ -172,7 +175,45 @@ def test_bursts_without_a_call_between_them_are_one_absence(engine: str, between
     on = machine(link, progress=Progress.CALLS, nodes=3)
     ranks = simulate(trace.build(), on, Placement((0, 1, 1 if shared else 2)), engine).ranks
     times = 2 if shared else 1
-    assert [rank.finish for rank in ranks[:2]] == [times * (2.0 if between == "a call" else 4.0) + 1.0, times * 4.0]
+    assert [rank.finish for rank in ranks[:2]] == [times * (2.0 if between == "a test" else 4.0) + 1.0, times * 4.0]
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("call", "takes", "progresses"),
+    [
+        (lambda own: own.irecv(2, tag=5), 0.0, False),
+        (lambda own: own.isend(2, 0), 0.25, False),
+        (lambda own: own.send(2, 0), 0.25, False),
+        (lambda own: own.send(2, 100, flags=Flag.BUFFERED), 0.25, False),
+        (lambda own: own.isend(2, 8), 0.25, False),
+        (lambda own: own.add(Op.PACK), 0.0, False),
+        # These wait or test.
+        (lambda own: own.send(2, 8), 2.0, True),
+        (lambda own: own.recv(2, tag=5), 0.0, True),
+        (lambda own: own.add(Op.POLL), 0.0, True),
+    ],
+    ids=["Irecv", "Isend", "eager Send", "Bsend", "Isend that is acknowledged", "Pack", "Send that is acknowledged",
+         "Recv", "Test"],
+)  # fmt: skip
+def test_calls_that_neither_wait_nor_test_let_no_library_progress(
+    engine: str, call: Callable[[RankBuilder], object], takes: float, *, progresses: bool
+) -> None:
+    """Rank 0's message arrives at 1 s, within two bursts of 2 s of rank 1, between which there is a call.
+
+    It is acknowledged at once if rank 1 waits or tests then, and otherwise in its receive after the second burst; the
+    acknowledgement travels for 1 s.
+    """
+    link = Link(Curve.line(0.25), Curve.line(0.75), acknowledged_from=1)
+    trace = TraceBuilder(3)
+    trace[0].send(1, 8)
+    trace[1].compute(2.0)
+    call(trace[1])
+    trace[1].compute(2.0)
+    trace[1].recv(0)
+    trace[2].send(1, 0, tag=5)
+    finish = simulate(trace.build(), machine(link, progress=Progress.CALLS, nodes=3), (0, 1, 2), engine).ranks[0].finish
+    assert finish == (3.0 if progresses else 5.0 + takes)
 
 
 @ENGINES

@@ -55,6 +55,7 @@ private:
     using Base::p, Base::m, Base::out, Base::tape, Base::source, Base::numbers, Base::slots, Base::slot, Base::details, Base::ranks, Base::ready;
     using Base::absences, Base::events, Base::now, Base::turn, Base::actor, Base::spend, Base::sleep_until, Base::poll, Base::processors, Base::core;
     using Base::by_type, Base::receive_cost, Base::pay_receive, Base::note_completion, Base::complete, Base::takes_turns_with, Base::launch, Base::post;
+    using Base::epoch, Base::is_acknowledged, Base::is_eager, Base::link;
     using Base::post_matched, Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send;
     using Base::end_receive, Base::see, Base::envelope, Base::begin_rounds, Base::join, Base::run_rounds;
 
@@ -139,6 +140,15 @@ private:
         a.compute += seconds;
         out.by_region[a.number * p.regions + region] += seconds;
         processors.warm(a);
+    }
+
+    // Whether a call neither waits nor tests: it only starts something, and its library makes no progress.
+    bool only_starts(const Actor& a, const Shape& call) const {
+        if (call.op == OP_ISEND || call.op == OP_IRECV || call.op == OP_LOCAL || call.op == OP_PACK) return true;
+        if (call.op != OP_SEND) return call.flags & FLAG_NONBLOCKING;
+        if (call.peer < 0) return true;
+        const int64_t l = link(epoch(a.clock), a.number, offset(a) + call.peer);
+        return is_eager(l, call.size, call.flags) && !is_acknowledged(l, call.size, call.flags);
     }
 
     // A rank starts to compute or to sleep.
@@ -282,8 +292,8 @@ private:
     bool begin_op(Actor& a) {
         const int64_t i = a.row;
         const Shape& s = shape(i);
-        // Computation and sleep are not calls: successive ones form one absence.
-        if (m.in_calls && s.op != OP_COMPUTE && s.op != OP_SLEEP) enter(a);
+        // Computation and sleep are not calls: successive ones form one absence, with what only starts something between them.
+        if (m.in_calls && s.op != OP_COMPUTE && s.op != OP_SLEEP) only_starts(a, s) ? leave(a) : enter(a);
         switch (s.op) {
             case OP_SEND:
             case OP_ISEND: return send(a, i, s);

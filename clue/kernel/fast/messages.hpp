@@ -22,13 +22,20 @@ protected:
     // Whether a send must wait until all earlier events have happened.
     bool takes_turns_with(const Actor& a, int32_t dest) const { return NETWORK::IN_TURN && between_nodes(a.number, dest); }
 
+    bool is_eager(int64_t l, int32_t size, uint16_t flags) const {
+        return (m.bytes[size] <= m.eager_limit[l] || flags & FLAG_BUFFERED) && !(flags & FLAG_SYNCHRONOUS);
+    }
+    // Whether the send of an eager message ends only when it is acknowledged.
+    bool is_acknowledged(int64_t l, int32_t size, uint16_t flags) const {
+        return m.bytes[size] >= m.acknowledged_from[l] && !(flags & FLAG_BUFFERED);
+    }
+
     // Begin a send, and pay for the call; return whether the sender is free of the message then.
     HOT bool launch(Actor& a, int32_t s, int32_t dest, int32_t size, uint16_t flags, bool blocking) {
         const int64_t l = link(epoch(a.clock), a.number, dest);
         a.launched++;
         if (out.messages) observe(a.number, dest, size);
-        const bool small = m.bytes[size] <= m.eager_limit[l];
-        const bool eager = (small || flags & FLAG_BUFFERED) && !(flags & FLAG_SYNCHRONOUS);
+        const bool eager = is_eager(l, size, flags);
         if (RECORDER::RECORDS) {
             const CostKind kind = flags & (FLAG_BUFFERED | FLAG_SYNCHRONOUS) ? ANY_SIZE : eager ? SMALL : LARGE;
             if (!eager) {
@@ -200,7 +207,7 @@ private:
         if (kept) details(s).envelope = departure.leaves + m.envelope[l];
         // One test identifies machines that state none of this.
         const bool modes = this->modes, waits = NETWORK::LATER && departure.begins > a.clock;
-        const bool confirmed = !RECORDER::RECORDS && modes && m.bytes[size] >= m.acknowledged_from[l] && !(flags & FLAG_BUFFERED);
+        const bool confirmed = !RECORDER::RECORDS && modes && is_acknowledged(l, size, flags);
         bool free = true;
         if (confirmed || departure.later || (!blocking && (modes || waits))) {
             free = begin_sending(a, s, dest, size, l * m.sizes + size, departure, confirmed, blocking);

@@ -47,6 +47,16 @@ class Instance:
     chosen: dict[tuple[int, Collective], tuple[Collective, str]] = field(default_factory=dict)
 
 
+def is_eager(cost: MessageCost, flags: int) -> bool:
+    """Tell whether a message is sent without waiting for its receive."""
+    return (cost.eager or bool(flags & _BUFFERED)) and not flags & _SYNCHRONOUS
+
+
+def is_acknowledged(cost: MessageCost, flags: int) -> bool:
+    """Tell whether the send of an eager message ends only when it is acknowledged."""
+    return cost.acknowledged and not flags & _BUFFERED
+
+
 class Actor:
     """Sends and receives on its own clock: a rank, or a nonblocking collective in its background.
 
@@ -182,9 +192,9 @@ class Actor:
         cost = self.costs.message(self.number, dest, nbytes, self.clock)
         self.launched += 1
         message = self.message_type(self.number, dest, nbytes, self.clock, self.order + self.launched)
-        if (cost.eager or flags & _BUFFERED) and not flags & _SYNCHRONOUS:
+        if is_eager(cost, flags):
             head = self.clock + cost.envelope
-            message.acknowledged = cost.acknowledged and not flags & _BUFFERED
+            message.acknowledged = is_acknowledged(cost, flags)
             self.machine.carrier(cost).begin(message, self.clock, cost)
             self._pay(message, cost, blocking)
             if message.arrival is not None:

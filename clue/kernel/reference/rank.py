@@ -13,7 +13,7 @@ from clue.kernel.model.costs import numbered, placed
 from clue.kernel.model.history import Computed, Spawned, Until
 from clue.kernel.model.program import Row
 from clue.kernel.model.wildcards import Received
-from clue.kernel.reference.actor import Actor, Background, Events, Instance
+from clue.kernel.reference.actor import Actor, Background, Events, Instance, is_acknowledged, is_eager
 from clue.kernel.reference.matching import Message, Pending, Receive
 from clue.kernel.reference.processors import SharedNode
 from clue.kernel.reference.virtual_machine import VirtualMachine
@@ -22,10 +22,13 @@ from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 
 # Plain integers, as in clue.kernel.reference.actor.
 _ANY_SOURCE, _CANCELLED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.CANCELLED), int(Flag.NONBLOCKING)
+_SEND = int(Op.SEND)
 
 
-#: Ops that are not MPI calls: successive ones, with no call between them, form one absence of their rank.
+#: Ops that are not MPI calls: successive ones, with no call between them that waits or tests, form one absence.
 APART = frozenset({int(Op.COMPUTE), int(Op.SLEEP)})
+#: Calls that only start a message, or concern no other rank.
+_STARTS = frozenset({int(Op.ISEND), int(Op.IRECV), int(Op.LOCAL), int(Op.PACK)})
 #: Function that executes an op; it returns ``None`` when the op is done, or the events to wait for.
 Handler = Callable[["Rank", Row], "Events | None"]
 
@@ -96,12 +99,24 @@ class Rank(Actor):
                 else:
                     yield from self.compute_among_others(row.cpu, row.region)
             if self.absence is not None and row.op not in apart:
-                self.absence.end(self.clock)
+                if self._only_starts(row):
+                    self.absence.begin(self.clock)
+                else:
+                    self.absence.end(self.clock)
             blocking = handlers[row.op](self, row)
             if blocking is not None:
                 self.blocked_on = row
                 yield from blocking
         yield from self._stop()
+
+    def _only_starts(self, row: Row) -> bool:
+        """Tell whether a call neither waits nor tests: it only starts something, and its library makes no progress."""
+        if row.op == _SEND:
+            if row.peer < 0:
+                return True
+            cost = self.costs.message(self.number, self.offset + row.peer, row.nbytes, self.clock)
+            return is_eager(cost, row.flags) and not is_acknowledged(cost, row.flags)
+        return row.op in _STARTS or bool(row.flags & _NONBLOCKING)
 
     def _start(self) -> Events:
         if self.world:
