@@ -233,14 +233,14 @@ def test_nonblocking_collective_proceeds_beside_its_rank() -> None:
 def in_background(op: Op, call: float | None, computation: float = 5.0) -> TraceBuilder:
     """Return a nonblocking collective of 8 B on four ranks that compute meanwhile.
 
-    *call* is the time of a call that interrupts the computation, if any.
+    *call* is the time of a test that finds nothing and interrupts the computation, if any.
     """
     trace = TraceBuilder(4)
     for rank in trace:
         request = rank.icollective(op, 8)
         rank.compute(computation if call is None else call)
         if call is not None:
-            rank.add(Op.LOCAL)
+            rank.add(Op.POLL)
             rank.compute(computation - call)
         rank.wait(request)
     return trace
@@ -256,14 +256,14 @@ def hops(progress: Progress, receive: float = 0.0, **link: Any) -> Machine:
 @pytest.mark.parametrize(
     ("progress", "call", "finish"),
     [(Progress.ASYNCHRONOUS, None, 5.0), (Progress.CALLS, None, 6.0), (Progress.CALLS, 2.0, 5.0)],
-    ids=["at any time", "within calls", "a call between"],
+    ids=["at any time", "within calls", "a test between"],
 )
 def test_a_round_in_the_background_begins_within_a_call(
     engine: str, progress: Progress, call: float | None, finish: float
 ) -> None:
     """The first of two exchanges ends at 1 s; the second takes 1 s.
 
-    The second begins at 1 s with asynchronous progress, else within the next call: at 2 s, or in the wait at 5 s.
+    The second begins at 1 s with asynchronous progress, else within the next call that tests or waits: at 2 s, or in the wait at 5 s.
     """
     on = using({"allreduce": "recursive_doubling"}, hops(progress))
     assert finishes(in_background(Op.ALLREDUCE, call), on, engine) == [finish] * 4
