@@ -322,6 +322,28 @@ def test_an_eager_limit_of_none_sends_all_messages_at_once(word: str) -> None:
         ),
         (
             "processors: 1",
+            "memory_contention_factor: {2: 1, 2.5: 0.8}",
+            "5:43: node_types.host.memory_contention_factor[2.5] must be a whole number, got 2.5",
+        ),
+        (
+            "processors: 1",
+            'memory_contention_factor: {"2": 0.8}',
+            '5:37: node_types.host.memory_contention_factor.2 must be a whole number, got "2": write the number',
+        ),
+        (
+            "processors: 1",
+            "performance_factor: 0,5",
+            "5:32: node_types.host[5] must be a known key, got 5: between braces a comma ends a value, so write a",
+        ),
+        (
+            "latency: 9 us",
+            "latency: 1,5 us",
+            "9:37: network.between_nodes.transmission_delay.5 us must be a key of "
+            'network.between_nodes.transmission_delay (bandwidth, latency, points), got "5 us": between braces a '
+            "comma ends a value, so write a fraction with a point",
+        ),
+        (
+            "processors: 1",
             "memory_contention_factor: {2: {a: 1.5}}",
             "5:44: node_types.host.memory_contention_factor[2].a must be at most 1, got 1.5",
         ),
