@@ -553,7 +553,9 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
     for content, rule in (
         (b"- 1\n", ":1:1: file must be a mapping, got a list"),
         (b"hello\n", ':1:1: file must be a mapping, got "hello"'),
-        (b"\xff\xfe\xfa", ": file must be UTF-8 text, got other bytes at 0"),
+        (b"\xff\xfe\xfa", ":1:1: file must be UTF-8 text, got byte 0xFF"),
+        ("a: 1\r\nb: ü".encode() + b"\xfc", ":2:5: file must be UTF-8 text, got byte 0xFC"),
+        ("\ufeffa: ü".encode() + b"\xfc", ":1:5: file must be UTF-8 text, got byte 0xFC"),
         (b"", ": file must hold a YAML mapping, got nothing"),
     ):
         file.write_bytes(content)
