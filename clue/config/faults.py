@@ -164,7 +164,7 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
     else:
         rule = _RULES.get(kind, detail["msg"]).format(**detail.get("ctx", {}))
         of_key = of_key or kind == "invalid_key"
-        hint = _key_hint(path, detail, document) if of_key else ""
+        hint = _type_hint(path, detail, document, of_key=of_key)
         faults.add(document, path, f"{rule}, got {_got(detail)}{hint}", of_key=of_key)
 
 
@@ -177,14 +177,16 @@ def _as_written(loc: Path, document: Document) -> Path:
     return path
 
 
-def _key_hint(path: Path, detail: ErrorDetails, document: Document) -> str:
-    """Return a hint for the end of a message on a key of the wrong type, or nothing."""
+def _type_hint(path: Path, detail: ErrorDetails, document: Document, *, of_key: bool) -> str:
+    """Return a hint for the end of a message on a key or value of the wrong type, or nothing."""
     match detail["type"]:
         case "invalid_key":
             return _cut_in_two(path[-1], document.at(*path).value)
-        case "string_type":
+        case "string_type" if of_key:
             return ": put a name in quotes"
-        case "int_type" if str(path[-1]).isdecimal():
+        case "string_type" if isinstance(detail["input"], int | float):
+            return ": put it in quotes"
+        case "int_type" if of_key and str(path[-1]).isdecimal():
             return ": write the number without quotes"
     return ""
 

@@ -320,6 +320,7 @@ def test_an_eager_limit_of_none_sends_all_messages_at_once(word: str) -> None:
             "memory_contention_factor: {2: 0}",
             "5:40: node_types.host.memory_contention_factor[2] must be above 0, got 0",
         ),
+        ("type: host", "type: 1.5", "3:22: nodes[0].type must be text, got 1.5: put it in quotes"),
         (
             "processors: 1",
             "memory_contention_factor: {2: 1, 2.5: 0.8}",
