@@ -147,6 +147,13 @@ def read_text(path: Path, *, most: int = LONGEST_TEXT, errors: str = "strict") -
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def not_text(error: UnicodeDecodeError) -> str:
+    """Return what :func:`read_text` could not decode, for messages: ``LINE:COLUMN: file must be UTF-8 text, got …``."""
+    before = error.object[: error.start].decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return f"{line}:{column}: file must be UTF-8 text, got byte 0x{error.object[error.start]:02X}"
+
+
 def _is_ordinary(path: Path) -> bool:
     return stat.S_ISREG(path.stat().st_mode)
 

@@ -209,12 +209,19 @@ def parse_quantity(text: object, quantity: Quantity) -> float:
     factor = quantity.units.get(unit)
     if factor is None:
         # Of several names for one unit the last is taken: "KB", not "kB".
-        alike = {value: f"{written} {each}" for each, value in quantity.units.items() if each.lower() == unit.lower()}
+        near = [each for each in quantity.units if each in _spellings(unit)]
+        near = near or [each for each in quantity.units if each.lower() in _spellings(unit.lower())]
+        alike = {quantity.units[each]: f"{written} {each}" for each in near}
         known = ", ".join(quantity.usual)
         raise ValueError(f"must be {title} in a known unit ({known}, …), got {text!r}{meant(*alike.values())}")
     # Dividing by the exact reciprocal keeps decimal fractions as close as a literal would be: 12.5 us == 12.5e-6.
     value = number / round(1 / factor) if factor < 1 and (1 / factor) > 2 and _is_whole(1 / factor) else number * factor
     return _bounded(value, f"must be 0, or from {SMALLEST:g} to {LARGEST:g} in SI units", text)
+
+
+def _spellings(unit: str) -> set[str]:
+    """Return a unit, and the units that are often written so: ``usec``, ``MB/sec``, ``Mbit``, ``Gflops``."""
+    return {unit, unit.removesuffix("ec"), f"{unit}/s", f"{unit.removesuffix('s')}/s"}
 
 
 def _is_whole(value: float) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from clue.caveats import Count
 from clue.config.document import format_value
 from clue.errors import ConfigError
-from clue.files import read_text
+from clue.files import not_text, read_text
 
 #: Columns that are read. Elapsed may be missing if there are Start and End, and JobID and State in any case.
 COLUMNS = ("JobName", "Submit", "NNodes", "Timelimit", "Elapsed", "Start", "End", "JobID", "State")
@@ -102,7 +102,7 @@ def _text(path: Path) -> str:
     try:
         return read_text(path, most=_LONGEST)
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: file must be UTF-8 text, got other bytes at {error.start}") from None
+        raise ConfigError(f"{path}:{not_text(error)}") from None
     except OSError as error:
         raise ConfigError(f"{path}: file must be readable, got: {error.strerror or error}") from None
 

@@ -22,7 +22,8 @@ CONTENTION: Path = ("network", "contention")
 
 def _from_one(table: dict[int, float]) -> dict[int, float]:
     if 1 not in table:
-        raise ValueError(f"must have an entry for 1 communication, got none below {min(table, default=0)}")
+        got = f"none below {min(table)}" if table else "an empty mapping"
+        raise ValueError(f"must have an entry for 1 communication, got {got}")
     return dict(sorted(table.items()))
 
 
@@ -99,6 +100,8 @@ _INCOMPLETE = {
 def _contention_word(value: object) -> object:
     if isinstance(value, str) and value in _INCOMPLETE:
         raise ValueError(f'must state {_INCOMPLETE[value]}, got "{value}" alone')
+    if value == {}:
+        raise ValueError(f"must have one of {', '.join(MODELS)}, or factors by number, got an empty mapping")
     return "none" if says_none(value) else value
 
 

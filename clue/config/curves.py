@@ -32,7 +32,7 @@ def _rising(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 class PointsForm(Form):
-    """Points [size, time] with linear interpolation; the last segment continues beyond the last point."""
+    """Points [size, time] with linear interpolation; constant below the first; the last slope continues."""
 
     points: Annotated[list[Point], Field(min_length=1), AfterValidator(_rising)]
 

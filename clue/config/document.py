@@ -267,7 +267,7 @@ def format_path(path: Path) -> str:
 def _format_step(step: object) -> str:
     if isinstance(step, bool):
         return f".{format_value(step)}"
-    return f"[{step}]" if isinstance(step, int) else f".{step}"
+    return f"[{step}]" if isinstance(step, int | float) else f".{step}"
 
 
 def format_value(value: object) -> str:

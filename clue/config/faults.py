@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 
 from clue.config.document import Document, Path, children, format_path, format_value
 from clue.config.forms import FORMS, Form
+from clue.config.yaml12 import number_or_text
 from clue.errors import ConfigError
 
 AnyForm = TypeVar("AnyForm", bound=Form)
@@ -143,7 +144,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Faults) -> None:
-    loc = tuple(step for step in detail["loc"] if step not in FORMS)
+    loc = _as_written(tuple(step for step in detail["loc"] if step not in FORMS), document)
     of_key = bool(loc) and loc[-1] == "[key]"
     path = loc[:-1] if of_key else loc
     kind = detail["type"]
@@ -163,8 +164,31 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
     else:
         rule = _RULES.get(kind, detail["msg"]).format(**detail.get("ctx", {}))
         of_key = of_key or kind == "invalid_key"
-        hint = ": put a name in quotes" if of_key and kind == "string_type" else ""
+        hint = _type_hint(path, detail, document, of_key=of_key)
         faults.add(document, path, f"{rule}, got {_got(detail)}{hint}", of_key=of_key)
+
+
+def _as_written(loc: Path, document: Document) -> Path:
+    """Return a location of pydantic, which writes keys with a fraction as text, as the path of a value."""
+    path: Path = ()
+    for step in loc:
+        is_unknown = isinstance(step, str) and (*path, step) not in document.origins
+        path = (*path, number_or_text(str(step)) if is_unknown else step)
+    return path
+
+
+def _type_hint(path: Path, detail: ErrorDetails, document: Document, *, of_key: bool) -> str:
+    """Return a hint for the end of a message on a key or value of the wrong type, or nothing."""
+    match detail["type"]:
+        case "invalid_key":
+            return _cut_in_two(path[-1], document.at(*path).value)
+        case "string_type" if of_key:
+            return ": put a name in quotes"
+        case "string_type" if isinstance(detail["input"], int | float):
+            return ": put it in quotes"
+        case "int_type" if of_key and str(path[-1]).isdecimal():
+            return ": write the number without quotes"
+    return ""
 
 
 def _of_another_form(form: type[Form], path: Path, document: Document) -> str:
@@ -193,10 +217,12 @@ def _of_another_form(form: type[Form], path: Path, document: Document) -> str:
 
 
 def _cut_in_two(key: object, value: object) -> str:
-    """Recognise the remains of ``price: 1,900 EUR`` between braces, where YAML ends a value at a comma."""
-    if value is not None or not re.match(r"\d{3}(\D|$)", str(key)):
+    """Recognise the remains of ``price: 1,900 EUR`` or ``0,5`` between braces, where YAML ends a value at a comma."""
+    if value is not None or not re.match(r"\d", str(key)):
         return ""
-    return ": between braces a comma ends a value, so put a number with commas in quotes"
+    thousands = re.match(r"\d{3}(\D|$)", str(key))
+    what = "put a number with commas in quotes" if thousands else "write a fraction with a point"
+    return f": between braces a comma ends a value, so {what}"
 
 
 def _got(detail: ErrorDetails) -> str:

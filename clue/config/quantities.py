@@ -185,6 +185,12 @@ def _exactly(value: object) -> Money:
     return money
 
 
+_SPREAD_SHARE = {
+    "anyOf": [
+        {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+        {"type": "string", "pattern": r"^\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%\s*$", "examples": ["5 %"]},
+    ]
+}
 _PRICE_TEXT = {
     "type": "string",
     "description": "An amount with the three letters of its currency, or €, £, $ (USD) or ¥ (JPY); its uncertainty may "
@@ -202,7 +208,7 @@ Price = Annotated[
                 {
                     "type": "object",
                     "description": "A price and its uncertainty.",
-                    "properties": {"value": _PRICE_TEXT, "spread": {"type": ["string", "number"]}},
+                    "properties": {"value": _PRICE_TEXT, "spread": _SPREAD_SHARE},
                     "required": ["value", "spread"],
                     "additionalProperties": False,
                 },

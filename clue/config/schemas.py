@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import DictSchema
 
 from clue.config.forms import Form
 from clue.config.part_schema import AnyPartForm
@@ -34,8 +36,22 @@ PART = "part"
 #: Names of bounds in JSON Schema; pydantic writes its own ones for numbers that it does not parse itself.
 _BOUNDS: Final = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
 
+#: Whole numbers above 0 as YAML writes them: keys of tables by number, which are text in JSON.
+_NUMBER_KEY: Final = r"^(\+?0*[1-9][0-9]*|0o[0-7]+|0x[0-9a-fA-F]+)$"
+
 #: Kinds of files that have a schema.
 SCHEMA_KINDS: Final = (*_FORMS, PART)
+
+
+class _Schemas(GenerateJsonSchema):
+    """Also says of tables by number which keys they have."""
+
+    def dict_schema(self, schema: DictSchema) -> JsonSchemaValue:
+        """Return the schema of a table."""
+        made = super().dict_schema(schema)
+        if schema.get("keys_schema", {}).get("type") == "int":
+            made["propertyNames"] = {"pattern": _NUMBER_KEY, "examples": ["2"]}
+        return made
 
 
 def json_schema(kind: str) -> dict[str, Any]:
@@ -47,7 +63,8 @@ def json_schema(kind: str) -> dict[str, Any]:
     form = _FORMS.get(kind)
     if form is None and kind != PART:
         raise UsageError(f"schema: kind must be one of {', '.join(SCHEMA_KINDS)}, got {kind!r}")
-    schema = TypeAdapter(AnyPartForm).json_schema() if form is None else form.model_json_schema(by_alias=True)
+    made = TypeAdapter(AnyPartForm) if form is None else TypeAdapter(form)
+    schema = made.json_schema(by_alias=True, schema_generator=_Schemas)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"{IDENTIFIER}{kind}",

@@ -10,7 +10,7 @@ from clue.config.faults import did_you_mean
 from clue.config.shipped_files import find, shipped
 from clue.config.yaml12 import parse_yaml
 from clue.errors import ConfigError
-from clue.files import is_file, is_readable, kind_of, names_open_file, read_text
+from clue.files import is_file, is_readable, kind_of, names_open_file, not_text, read_text
 
 #: Largest YAML file, bytes: far more than the allowed number of values needs.
 LONGEST_FILE = 16 * 10**6
@@ -50,7 +50,7 @@ def read_file(path: Path) -> Document:
     try:
         return parse_yaml(read_text(path, most=LONGEST_FILE), str(path))
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: file must be UTF-8 text, got other bytes at {error.start}") from None
+        raise ConfigError(f"{path}:{not_text(error)}") from None
     except OSError as error:
         raise ConfigError(f"{path}: file must be readable, got: {error.strerror or error}") from None
 

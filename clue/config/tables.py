@@ -13,7 +13,7 @@ from clue.config.document import Document, Origin
 from clue.config.document import Path as Steps
 from clue.config.faults import did_you_mean
 from clue.errors import ConfigError
-from clue.files import read_text
+from clue.files import not_text, read_text
 
 #: Similarity from which a name counts as a misspelling of another.
 _ALIKE = 0.8
@@ -68,7 +68,7 @@ def _text(path: Path) -> str:
     try:
         return read_text(path)
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: file must be UTF-8 text, got other bytes at {error.start}") from None
+        raise ConfigError(f"{path}:{not_text(error)}") from None
     except OSError as error:
         raise ConfigError(f"{path}: file must be readable, got: {error.strerror or error}") from None
 

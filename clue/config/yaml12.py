@@ -61,9 +61,8 @@ def parse_yaml(text: str, file: str) -> Document:
         value = reading.construct(top, (), None)
     except yaml.MarkedYAMLError as error:
         raise ConfigError(_marked(error, file, text)) from None
-    except yaml.YAMLError as error:
-        problem = str(error).splitlines()[0]
-        raise ConfigError(f"{file}: file must be YAML text, got {problem}") from None
+    except yaml.reader.ReaderError as error:
+        raise ConfigError(_unprintable(error, file, text)) from None
     if reading.faults:
         raise ConfigError(reading.faults)
     return Document(value, reading.origins)
@@ -102,26 +101,45 @@ def _place(where: yaml.MarkedYAMLError | yaml.Event, file: str) -> str:
     return f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
 
 
-def _character(mark: yaml.Mark | None, text: str) -> str:
-    """Return the character at a mark, which counts lines and columns from 0; ``""`` if there is none."""
+def _rest(mark: yaml.Mark | None, text: str) -> str:
+    """Return the line from a mark on, which counts lines and columns from 0; ``""`` if there is none."""
     lines = text.split("\n")
-    return lines[mark.line][mark.column : mark.column + 1] if mark and mark.line < len(lines) else ""
+    return lines[mark.line][mark.column :] if mark and mark.line < len(lines) else ""
+
+
+def _unprintable(error: yaml.reader.ReaderError, file: str, text: str) -> str:
+    """Return the message of a character that YAML does not allow; the first one in the text is the fault."""
+    before, character, _ = text.partition(chr(error.character))
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return f"{file}:{line}:{column}: text must be YAML, which has no control characters, got U+{ord(character):04X}"
 
 
 def _marked(error: yaml.MarkedYAMLError, file: str, text: str) -> str:
-    """Return the message of an error; frequent ones in clue's own words, as libyaml's do not name what it found."""
+    """Return the message of an error that has a place."""
     place = _place(error, file)
     if "nesting depth" in str(error.problem):  # libyaml's own limit of 1,000, which it may meet before the first event
         return _too_deep(place)
     if "another document" in str(error.problem):
         return f"{place}: file must hold one YAML document, got another one"
-    found = _character(error.problem_mark, text) if "cannot start any token" in str(error.problem) else ""
-    if found == "\t":
-        return f"{place}: text must be YAML, which indents by spaces, got a tab"
-    if found and found in "@`%":
-        return f"{place}: text must be YAML, which needs quotes around what begins with {found}, got none"
-    context = f" {error.context}" if error.context else ""
-    return f"{place}: text must be YAML, got {error.problem}{context}"
+    return f"{place}: text must be YAML, {_broken(error, _rest(error.problem_mark, text))}"
+
+
+def _broken(error: yaml.MarkedYAMLError, rest: str) -> str:
+    """Return the rule that a text breaks; frequent ones in clue's own words, as libyaml's do not name what it found."""
+    problem = str(error.problem).removeprefix("found ")
+    if "cannot start any token" in problem and rest.startswith("\t"):
+        return "which indents by spaces, got a tab"
+    if "cannot start any token" in problem and rest[:1] in {"@", "`", "%"}:
+        return f"which needs quotes around what begins with {rest[0]}, got none"
+    if problem == "undefined alias":
+        alias = re.split(r"[\s,\]}]", rest)[0]
+        return f"whose aliases stand below their anchor, got {alias} without one"
+    if "mapping values are not allowed" in problem:
+        rule = "where a key has a space after its colon and the indentation of the keys beside it"
+        return f"{rule}, got another colon: put text with a colon in quotes"
+    begin = error.context_mark
+    context = f" {error.context} that begins at {begin.line + 1}:{begin.column + 1}" if error.context and begin else ""
+    return f"got {problem}{context}"
 
 
 class _Reading:

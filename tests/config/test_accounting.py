@@ -139,7 +139,7 @@ def test_a_job_that_has_not_ended_is_left_out(tmp_path: Path, columns: str, cell
 def test_other_bytes_are_refused(tmp_path: Path) -> None:
     """A file that is not UTF-8 text is refused."""
     (tmp_path / "s.txt").write_bytes(b"JobName|\xff\n")
-    with pytest.raises(ConfigError, match="file must be UTF-8 text, got other bytes at 8"):
+    with pytest.raises(ConfigError, match=r"s\.txt:1:9: file must be UTF-8 text, got byte 0xFF"):
         read_accounting(tmp_path / "s.txt")
 
 

@@ -189,7 +189,13 @@ FLOWS = "network.contention.flows"
         ),
         ("1.5", "10:15: network.contention must be 'none' or 'ports', got 1.5"),
         ("[1, 2]", "10:15: network.contention must be one value or a mapping, got a list"),
-        ("{}", "10:15: network.contention must have an entry for 1 communication"),
+        (
+            "{}",
+            "10:15: network.contention must have one of factor, ports, flows, or factors by number, got an empty mapp",
+        ),
+        ("{factor: {}}", "10:24: network.contention.factor must have an entry for 1 communication, got an empty mapp"),
+        ("{1: 1, 2.5: 2}", "10:22: network.contention[2.5] must be a whole number, got 2.5"),
+        ("{factor: {1: 1, 1e-3: 2}}", "10:31: network.contention.factor[0.001] must be a whole number, got 0.001"),
         (
             "{flow: {}}",
             '10:16: network.contention.flow must be a key of network.contention (factor, flows, ports), got "f',

@@ -320,6 +320,29 @@ def test_an_eager_limit_of_none_sends_all_messages_at_once(word: str) -> None:
             "memory_contention_factor: {2: 0}",
             "5:40: node_types.host.memory_contention_factor[2] must be above 0, got 0",
         ),
+        ("type: host", "type: 1.5", "3:22: nodes[0].type must be text, got 1.5: put it in quotes"),
+        (
+            "processors: 1",
+            "memory_contention_factor: {2: 1, 2.5: 0.8}",
+            "5:43: node_types.host.memory_contention_factor[2.5] must be a whole number, got 2.5",
+        ),
+        (
+            "processors: 1",
+            'memory_contention_factor: {"2": 0.8}',
+            '5:37: node_types.host.memory_contention_factor.2 must be a whole number, got "2": write the number',
+        ),
+        (
+            "processors: 1",
+            "performance_factor: 0,5",
+            "5:32: node_types.host[5] must be a known key, got 5: between braces a comma ends a value, so write a",
+        ),
+        (
+            "latency: 9 us",
+            "latency: 1,5 us",
+            "9:37: network.between_nodes.transmission_delay.5 us must be a key of "
+            'network.between_nodes.transmission_delay (bandwidth, latency, points), got "5 us": between braces a '
+            "comma ends a value, so write a fraction with a point",
+        ),
         (
             "processors: 1",
             "memory_contention_factor: {2: {a: 1.5}}",
@@ -531,7 +554,9 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
     for content, rule in (
         (b"- 1\n", ":1:1: file must be a mapping, got a list"),
         (b"hello\n", ':1:1: file must be a mapping, got "hello"'),
-        (b"\xff\xfe\xfa", ": file must be UTF-8 text, got other bytes at 0"),
+        (b"\xff\xfe\xfa", ":1:1: file must be UTF-8 text, got byte 0xFF"),
+        ("a: 1\r\nb: ü".encode() + b"\xfc", ":2:5: file must be UTF-8 text, got byte 0xFC"),
+        ("\ufeffa: ü".encode() + b"\xfc", ":1:5: file must be UTF-8 text, got byte 0xFC"),
         (b"", ": file must hold a YAML mapping, got nothing"),
     ):
         file.write_bytes(content)

@@ -13,7 +13,7 @@ import pytest
 
 from clue.cli.terminal import json_text
 from clue.config import SCHEMA_KINDS, json_schema, load_machine, schema_file
-from clue.config.yaml12 import parse_yaml
+from clue.config.yaml12 import number_or_text, parse_yaml
 from clue.errors import UsageError
 from clue.machine import NoContention
 from tests.config.documents import faults_of
@@ -218,6 +218,41 @@ def test_the_word_none_is_written_as_the_reader_takes_it(word: str, valid: bool)
         assert (link.between_nodes.eager_limit, link.contention) == (None, NoContention())
     else:
         assert len(faults_of(load_machine, machine)) == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "valid"),
+    [("2", True), ("+2", True), ("02", True), ("0x2", True), ("0", False), ("2.5", False), ("x", False)],
+)
+def test_keys_of_tables_by_number_are_checked(key: str, valid: bool) -> None:
+    """Editors refuse the same keys of a table by number as the reader; JSON has them as text."""
+    checked = jsonschema.Draft202012Validator(json_schema("machine"))
+    document: Any = json.loads(json.dumps(GOOD["machine"]))
+    document["node_types"]["pc"]["memory_contention_factor"] = {key: 0.5}
+    document["network"]["contention"] = {"factor": {"1": 1, key: 1.5}}
+    assert checked.is_valid(document) == valid
+    number = number_or_text(key)
+    document["node_types"]["pc"]["memory_contention_factor"] = {number: 0.5}
+    document["network"]["contention"] = {"factor": {1: 1, number: 1.5}}
+    if valid:
+        assert load_machine(document).nodes[0].memory_contention == {2: {"": 0.5}}
+    else:
+        assert len(faults_of(load_machine, document)) == 2
+
+
+@pytest.mark.parametrize(
+    ("spread", "valid"),
+    [("5 %", True), (" .5% ", True), (0.05, True), (0, True), (1, False), (-0.1, False), ("5", False), ("5 s", False)],
+)
+def test_spreads_of_prices_are_checked(spread: object, valid: bool) -> None:
+    """Editors refuse the same spreads as the reader."""
+    document: Any = json.loads(json.dumps(GOOD["machine"]))
+    document["price"] = {"value": "900 EUR", "spread": spread}
+    assert jsonschema.Draft202012Validator(json_schema("machine")).is_valid(document) == valid
+    if valid:
+        load_machine(document)
+    else:
+        assert len(faults_of(load_machine, document)) == 1
 
 
 def test_bounds_and_units_agree_with_the_reader() -> None:

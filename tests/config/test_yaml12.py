@@ -106,19 +106,32 @@ def test_anchors_and_aliases_give_the_same_value_twice() -> None:
         ("null", "f.yaml: file must hold a YAML mapping, got nothing"),
         ("a: 1\nb: 2\na: 3\n", 'f.yaml:3:1: file must have each key once, got "a" again'),
         ("x: {010: 1, 10: 2}", 'f.yaml:1:13: x must have each key once, got "10" again'),
-        ("a: [1, 2\nb: 3\n", "f.yaml:2:"),
+        (
+            "a: [1, 2\nb: 3\n",
+            "f.yaml:2:2: text must be YAML, got did not find expected ',' or ']' while parsing a flow sequence that "
+            "begins at 1:4",
+        ),
         ("a:\n\t- 1\n", "f.yaml:2:1: text must be YAML, which indents by spaces, got a tab"),
         ("a: @x\n", "f.yaml:1:4: text must be YAML, which needs quotes around what begins with @, got none"),
         ("a: ü\nb: `x`\n", "f.yaml:2:4: text must be YAML, which needs quotes around what begins with `, got none"),
         ("a: 1\n---\nb: 2\n", "f.yaml:2:1: file must hold one YAML document, got another one"),
-        ("a: *b\n", "f.yaml:1:4: text must be YAML"),
+        (
+            "c: {a: *b, d: 1}\n",
+            "f.yaml:1:8: text must be YAML, whose aliases stand below their anchor, got *b without one",
+        ),
+        (
+            "a: b: c\n",
+            "f.yaml:1:5: text must be YAML, where a key has a space after its colon and the indentation of the keys "
+            "beside it, got another colon: put text with a colon in quotes",
+        ),
         ("a: &x [*x]\n", "f.yaml:1:4: a[0] must not contain itself"),
         ("a: !include b.yaml\n", "f.yaml:1:4: a must not have a tag, got !include"),
         ("a: !!python/name:os.system x\n", "f.yaml:1:4: a must not have a tag"),
         ("a: !!int x\n", "f.yaml:1:4: a must have the type of its tag"),
         ("a: !!set {b}\n", "f.yaml:1:4: a must not have a tag"),
         ("{[a]: 1}", "f.yaml:1:2: file must have plain keys"),
-        ("a: \x00", "f.yaml: file must be YAML text"),
+        ("a: \x00", "f.yaml:1:4: text must be YAML, which has no control characters, got U+0000"),
+        ("a: ü\nb: ü\x1b[0m", "f.yaml:2:5: text must be YAML, which has no control characters, got U+001B"),
     ],
 )
 def test_what_is_not_plain_yaml_is_refused_with_its_place(text: str, fault: str) -> None:

@@ -263,7 +263,7 @@ def test_a_round_in_the_background_begins_within_a_call(
 ) -> None:
     """The first of two exchanges ends at 1 s; the second takes 1 s.
 
-    The second begins at 1 s with asynchronous progress, else within the next call that tests or waits: at 2 s, or in the wait at 5 s.
+    The second begins at 1 s with asynchronous progress, else within a test at 2 s, or the wait at 5 s.
     """
     on = using({"allreduce": "recursive_doubling"}, hops(progress))
     assert finishes(in_background(Op.ALLREDUCE, call), on, engine) == [finish] * 4

@@ -240,6 +240,13 @@ def test_a_price_that_is_refused_comes_with_what_may_be_meant(value: object, hin
         (0.8, Quantity.TIME_PER_BYTE, '"0.8 ns/B"'),
         (8e-10, Quantity.TIME_PER_BYTE, '"8e-10 s/B"'),
         (3, Quantity.DURATION, '"3 years"'),
+        ("5 usec", Quantity.TIME, '"5 us"'),
+        ("5 Sec", Quantity.TIME, '"5 s"'),
+        ("100 Mbit", Quantity.BANDWIDTH, '"100 Mbit/s"'),
+        ("100 Mbits", Quantity.BANDWIDTH, '"100 Mbit/s"'),
+        ("1 GB", Quantity.BANDWIDTH, '"1 GB/s"'),
+        ("1 MB/sec", Quantity.BANDWIDTH, '"1 MB/s"'),
+        ("2 Gflops", Quantity.SPEED, '"2 Gflop/s"'),
     ],
 )
 def test_a_forgotten_unit_is_suggested(value: object, quantity: Quantity, hint: str) -> None:

@@ -31,6 +31,17 @@ def test_machine_shows_nodes_delays_contention_and_source() -> None:
     assert text.endswith("Notes\n- made up for a test")
 
 
+def test_links_within_a_node_show_nothing_of_ports() -> None:
+    """A link between nodes that also holds within them is shown there without what messages between nodes share."""
+    stated = replace(machine().network.between_nodes, busy=Curve.line(7e-6), bucket=9e3)
+    network = replace(machine().network, between_nodes=stated, within_node=stated, pairs={}, within={"pc": stated})
+    text = rendered(machine_text(replace(machine(), network=network, changes=())))
+    assert text.count("9 KB at once") == 1
+    assert [line.split() for line in text.splitlines() if " busy " in line and " us" in line] == [
+        ["busy", "7", "us", "7", "us", "7", "us", "7", "us"]
+    ]
+
+
 def test_large_speeds_have_no_exponent() -> None:
     """A speed of 20 Gflop/s is shown in Mflop/s with all its digits."""
     nodes = tuple(replace(node, speeds={"": 2e10}) for node in machine().nodes)
