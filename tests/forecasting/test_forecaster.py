@@ -537,7 +537,17 @@ def test_what_fails_in_a_server_is_logged(
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/none", "/bytes/-1", "/bytes/99999999", "/routines/../store", "/routines/x'; DROP TABLE routine", "/ping/x"],
+    [
+        "/",
+        "/none",
+        "none",
+        "*",
+        "/bytes/-1",
+        "/bytes/99999999",
+        "/routines/../store",
+        "/routines/x'; DROP TABLE routine",
+        "/ping/x",
+    ],
 )
 def test_paths_that_are_none(two: tuple[Forecaster, Server, list[str]], path: str) -> None:
     """Unknown paths get status 404, and the server continues."""
