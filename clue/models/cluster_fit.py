@@ -117,7 +117,7 @@ def fit_cluster(
     alone = [run for run in runs if len(run.uses) == 1]
     if not alone:
         raise ModelError("runs: at least one must be on one kind of processor, got none")
-    parts = _parts(alone)
+    parts = parts_of(alone)
     kinds: dict[str, list[Bin]] = {kind: [] for run in runs for kind in run.uses}
     sources = [each.source for each in (compositions or {}).values()]
     for name in (*(compositions or {}), *sources, *(memory or {}), adjusted):
@@ -147,8 +147,8 @@ def fit_cluster(
     return _adjusted(model, runs, adjusted) if adjusted else model
 
 
-def _parts(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the parts that were measured in all runs; models are fitted to these."""
+def parts_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return the parts that were measured in all of one or more runs; models are fitted to these."""
     measured = {tuple(run.parts) for run in runs}
     common = set[str]().union(*measured).intersection(*measured)
     regions = sorted(part for part in common if part.startswith(REGION))
