@@ -508,7 +508,7 @@ def _dependent(
     near = ~(np.abs(diagonal) > _DEPENDENT)
     found = {}
     for i in np.flatnonzero(near.any(axis=1)).tolist():
-        values = {name: sorted(set(map(format_exact, each[i].tolist()))) for name, each in features.items()}
+        values = {name: [format_exact(of) for of in sorted(set(each[i].tolist()))] for name, each in features.items()}
         got = "; ".join(f"{name} of {', '.join(each[:4])}{' …' * (len(each) > 4)}" for name, each in values.items())
         term = terms[i][int(np.argmax(near[i]))]
         found[i] = ModelError(f"points: values must differ enough to tell {term} from other terms, got {got}")

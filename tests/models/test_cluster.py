@@ -77,6 +77,14 @@ def test_n_t_models_alone() -> None:
         model.predict(1000.0, {"slow": Use(3)})
 
 
+def test_a_p_t_model_alone_says_above_which_ranks_it_holds() -> None:
+    """Fitted to 2, 3 and 4 ranks of one process each, a model has no time for one rank; with runs on 1, it has."""
+    with pytest.raises(ModelError, match=r"slow: ranks must be above the processes per processor \(1\), got 1$"):
+        fit_cluster(runs("slow", (2, 3, 4))).predict(1000.0, {"slow": Use(1)})
+    model = fit_cluster(runs("slow", (1, 2, 3, 4)))
+    assert model.predict(1000.0, {"slow": Use(1)}).seconds == pytest.approx(ta(1000, 1) + tc(1000, 1))
+
+
 def test_composition_scales_another_kinds_models() -> None:
     """A single fast processor borrows P-T models: 0.27 of the slow computation and 0.85 of its communication."""
     measured = [*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0)]
