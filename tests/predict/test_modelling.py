@@ -10,7 +10,7 @@ import pytest
 from clue.config import load_machine
 from clue.errors import ModelError, UsageError
 from clue.kernel import Candidate
-from clue.machine import Machine, Placement
+from clue.machine import Curve, Link, Machine, Network, Placement
 from clue.machine.parts import Processor, Sockets
 from clue.models import Run, Use, fit_cluster
 from clue.models.model import Model
@@ -70,6 +70,24 @@ def test_a_model_of_unknown_processors_is_the_same_everywhere() -> None:
     assert any("its model gives the same time on all machines" in each for each in ranking.warnings)
     known = rank_options(slow_and_fast, modelling(lambda _: TWO, Formula()))
     assert not any("the same time on all machines" in each for each in known.warnings)
+
+
+def test_node_types_of_one_name_with_different_figures_are_told() -> None:
+    """A model knows node types by name: twice as slow ones, or another network, change nothing, and the result says so.
+
+    More nodes of the same kind, another price and kinds that are not used are no reason.
+    """
+    one = cluster("slow", "slow", "fast")
+    alike = replace(one, name="more", nodes=(*one.nodes[:2] * 2, one.nodes[2].slower(3)), price=Money(1.0, "EUR"))
+    said = "its model gives the same time on all node types of one name (slow), although the machines state different"
+    same = rank_options(scenario(800, [one, alike]), modelling(lambda _: TWO, Formula()))
+    assert not any(said in warning for warning in same.warnings)
+    link = Link(Curve.line(1.0), Curve.line(1.0), 0.0)
+    slower = one.map(lambda node: node.slower(2))
+    for other in (replace(slower, name="slower"), replace(one, name="far", network=Network(link, link))):
+        ranking = rank_options(scenario(800, [one, alike, other]), modelling(lambda _: TWO, Formula()))
+        assert {each.position for each in ranking.entries} == {1}
+        assert sum(said in warning for warning in ranking.warnings) == 1
 
 
 def test_a_comparison_by_a_model() -> None:
