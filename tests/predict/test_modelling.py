@@ -9,6 +9,7 @@ import pytest
 
 from clue.config import load_machine
 from clue.errors import ModelError, UsageError
+from clue.explain import explain_ranking
 from clue.kernel import Candidate
 from clue.machine import Curve, Link, Machine, Network, Placement
 from clue.machine.parts import Processor, Sockets
@@ -20,6 +21,7 @@ from clue.predict.dispatching import DispatchingPredictor
 from clue.predict.modelling import ModelPredictor, description_of, placed, uses_of
 from clue.predict.predictor import Predictor
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
+from clue.report.explanation.ranking_text import verdict
 from clue.uncertainty import Sampling
 from clue.units import Money
 from tests.kernel.cases import machine
@@ -88,6 +90,17 @@ def test_node_types_of_one_name_with_different_figures_are_told() -> None:
         ranking = rank_options(scenario(800, [one, alike, other]), modelling(lambda _: TWO, Formula()))
         assert {each.position for each in ranking.entries} == {1}
         assert sum(said in warning for warning in ranking.warnings) == 1
+
+
+def test_parameters_change_no_time_of_a_model() -> None:
+    """Nothing alters the first place of machines compared by a model alone, and the explanation says why."""
+    compared = scenario(800, [cluster("slow", "slow"), cluster("fast", "fast")])
+    predictor = modelling(lambda _: TWO, Formula())
+    found = explain_ranking(compared, rank_options(compared, predictor), predictor)
+    assert found is not None and found.fixed == ("hpl",) and not found.altering
+    assert verdict(found).endswith(
+        "Times of hpl come from models or skeletons, and depend on no parameter of machines."
+    )
 
 
 def test_a_comparison_by_a_model() -> None:
