@@ -43,6 +43,7 @@ class ModelPredictor(Specialist):
     def __init__(self, load: Callable[[str], Model | ProgramModel]) -> None:
         self._load = load
         self._models: dict[str, Model | ProgramModel] = {}
+        self._far_off: dict[str, list[str]] = {}
         # Descriptions of each kind of processors on the machines that a model was asked about, and of each machine.
         self._asked: dict[tuple[str, str], set[str]] = {}
         self._described: dict[int, tuple[Machine, dict[str, str]]] = {}
@@ -95,7 +96,9 @@ class ModelPredictor(Specialist):
                 f"must be composed of a program's parts where {MACHINE} is in its name, got one of kinds of processors"
             )
             raise ModelError(f"{modelled.path}: model {rule}")
-        return _OfKinds(task, modelled, model, self._differing(modelled.path, task.where))
+        if modelled.path not in self._far_off:
+            self._far_off[modelled.path] = model.misfit()
+        return _OfKinds(task, modelled, model, self._far_off[modelled.path], self._differing(modelled.path, task.where))
 
     def _differing(self, path: str, where: Candidate) -> list[str]:
         """Return the kinds of processors used whose description differs between the machines that were asked about."""
@@ -184,12 +187,16 @@ class _OfKinds(_Question):
         task: The task.
         modelled: File of its model, and size.
         model: The model.
+        far_off: A line if it is too far off at its own runs.
         differing: Node types whose figures, or whose networks, differ between the machines of a comparison.
     """
 
-    def __init__(self, task: Task, modelled: Modelled, model: Model, differing: Sequence[str]) -> None:
+    def __init__(
+        self, task: Task, modelled: Modelled, model: Model, far_off: Sequence[str], differing: Sequence[str]
+    ) -> None:
         super().__init__(task, modelled)
         self._model = model.cluster
+        self._far_off = far_off
         self._differing = differing
 
     @property
@@ -202,6 +209,7 @@ class _OfKinds(_Question):
         return uses_of(self.task.where, ANY if self._holds_anywhere else "")
 
     def _further(self) -> Iterator[Caveat]:
+        yield from (note(About.PROGRAM, self.task.key[0].name, each) for each in self._far_off)
         if self._holds_anywhere:
             text = (
                 "its model gives the same time on all machines, as it does not tell on which processors its runs were "

@@ -347,13 +347,31 @@ def test_recordings_are_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "recordings must exist, got none" in run(capsys, "model fit no-{size}-{ranks}.clue -o m.yaml")[2]
 
 
+def test_a_model_that_is_far_off_at_its_own_runs_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Times that grow as n⁴ follow no term up to n³; those that grow as n³, but for one run, are no reason."""
+    sizes = (100, 200, 400, 800, 1600)
+    why = "on average at the runs that it was fitted to and must not be used: their times do not follow its terms"
+    for power, expected in ((4, 1), (3, 0)):
+        times = "\n".join(f"{n},{n**power}" for n in sizes)
+        Path("t.csv").write_text(f"size,measured\n{times}\n100,{3 * 100**power}\n")
+        for line in ("fit t.csv -o m.yaml", "show m.yaml", "predict m.yaml --size 300"):
+            status, out, err = run(capsys, f"model {line} --json")
+            said = json.loads(out)["warnings"]
+            assert (status, len(said), err.count(why)) == (0, expected, expected)
+            assert all(why in each for each in said)
+
+
 def test_the_document_of_a_fit_has_the_warnings(capsys: pytest.CaptureFixture[str]) -> None:
     """Columns that are not read, and what replays of recordings leave out, are told as text and as JSON."""
     times = "\n".join(f"{n},{np},{n**3 / np}" for n in (100, 200, 300, 400) for np in (1, 2))
     Path("t.csv").write_text(f"size,np,measured\n{times}\n")
     status, out, err = run(capsys, "model fit t.csv -o m.yaml --json")
     why = "t.csv: column np is not read, so runs that differ in it alone count as repeats of one case"
-    assert (status, json.loads(out)["warnings"]) == (0, [why])
+    first, off = json.loads(out)["warnings"]
+    assert (status, first) == (0, why)
+    # The median of n³ and n³ / 2 is off by a quarter and by a half.
+    assert json.loads(out)["error"]["mean"] == pytest.approx(0.375)
+    assert "on average at the runs that it was fitted to" in off
     assert f"clue: warning: {why}" in err
     for n in (100, 200, 300, 400):
         built = TraceBuilder(1)

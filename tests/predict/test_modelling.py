@@ -13,7 +13,7 @@ from clue.explain import explain_ranking
 from clue.kernel import Candidate
 from clue.machine import Curve, Link, Machine, Network, Placement
 from clue.machine.parts import Processor, Sockets
-from clue.models import Run, Use, fit_cluster
+from clue.models import Method, Run, Use, fit_cluster
 from clue.models.model import Model
 from clue.models.parts import Part, ProgramModel, Repeated, Runs
 from clue.predict.application import Application, Modelled
@@ -90,6 +90,14 @@ def test_node_types_of_one_name_with_different_figures_are_told() -> None:
         ranking = rank_options(scenario(800, [one, alike, other]), modelling(lambda _: TWO, Formula()))
         assert {each.position for each in ranking.entries} == {1}
         assert sum(said in warning for warning in ranking.warnings) == 1
+
+
+def test_a_model_that_is_far_off_at_its_own_runs_is_told() -> None:
+    """Times that grow as n⁴ follow no term up to n³: the comparison says that the model must not be used."""
+    runs = tuple(Run(size, {"slow": Use(2)}, (size / 1000) ** 4) for size in (*SIZES, 1600.0))
+    fourth = Model("hpl", "nt", False, "", "", runs, fit_cluster(runs, Method("nt")))
+    ranking = rank_options(scenario(800, [cluster("slow", "slow")]), modelling(lambda _: fourth, Formula()))
+    assert sum("on average at the runs that it was fitted to and must not be used" in w for w in ranking.warnings) == 1
 
 
 def test_parameters_change_no_time_of_a_model() -> None:
