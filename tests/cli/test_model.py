@@ -454,6 +454,9 @@ def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFi
     chosen = found["candidates"][0]["replayed"]
     assert replay["loss"] == (None if chosen is None else pytest.approx(chosen / (8 / 5) - 1))
     status, out, _ = run(capsys, line)
+    assert "bounds show that the others take longer" in " ".join(out.split())
+    all_of_them = " ".join(run(capsys, line.replace("--top 3", "--top 80"))[1].split())
+    assert "replayed. By replays" in all_of_them and "the others take longer" not in all_of_them
     assert status == 0
     assert "By replays" in out
     twice = document(capsys, f"{line} --processes slow=2,1,2")

@@ -92,6 +92,12 @@ def test_node_types_of_one_name_with_different_figures_are_told() -> None:
         assert sum(said in warning for warning in ranking.warnings) == 1
 
 
+def test_idle_processors_beside_a_model_ask_for_no_recording() -> None:
+    """Of five processors, a workload of two ranks leaves three idle; a model has neither recordings nor instances."""
+    (warning,) = rank_options(scenario(800, [cluster(*["slow"] * 5)]), modelling(lambda _: TWO, Formula())).warnings
+    assert warning.endswith("the workload asks for 2 ranks at most: add larger numbers to ranks")
+
+
 def test_a_model_that_is_far_off_at_its_own_runs_is_told() -> None:
     """Times that grow as n⁴ follow no term up to n³: the comparison says that the model must not be used."""
     runs = tuple(Run(size, {"slow": Use(2)}, (size / 1000) ** 4) for size in (*SIZES, 1600.0))
