@@ -182,6 +182,12 @@ def _best(arguments: argparse.Namespace) -> int:
     unknown = [kind for kind in available if kind not in model.cluster.kinds]
     outside = model.cluster.outside(arguments.size, found.best.uses)
     warnings = model.misfit()
+    kinds = machine.node_types()
+    if ANY in available and len(kinds) > 1:
+        warnings.append(
+            f"{arguments.model}: processors of {machine.name} ({', '.join(kinds)}) count as equal, because the table "
+            "of runs does not tell on which they were measured: add a column processor, with names of node types"
+        )
     if unknown:
         warnings.append(f"{machine.name}: no models of {', '.join(unknown)}: left out")
     if found.best.loss is None:

@@ -432,6 +432,18 @@ def test_sizes_are_named_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     assert "n 1000001 to 4000004" in " ".join(run(capsys, "model fit t.csv -o t.yaml --form nt")[1].split())
 
 
+def test_processors_of_unknown_kinds_count_as_equal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Runs without a column processor say nothing of fast and slow ones; on nodes of one type there is no doubt."""
+    times = "\n".join(f"{n},{ranks},{n**3 / ranks}" for n in (100, 200, 300, 400) for ranks in range(1, 6))
+    Path("t.csv").write_text(f"size,ranks,measured\n{times}\n")
+    assert run(capsys, "model fit t.csv -o any.yaml")[0] == 0
+    Path("one.yaml").write_text(MACHINE.replace("{count: 1, type: fast}, ", ""))
+    why = "any.yaml: processors of box (fast, slow) count as equal, because the table of runs does not tell on which"
+    (said,) = document(capsys, "model best any.yaml --machine box.yaml --size 200")["warnings"]
+    assert said.startswith(why)
+    assert document(capsys, "model best any.yaml --machine one.yaml --size 200")["warnings"] == []
+
+
 @pytest.mark.usefixtures("fitted")
 def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFixture[str]) -> None:
     """For 8 s of work on 1 to 5 ranks, the best replay has 5: one on the fast processor, four on slow ones."""
