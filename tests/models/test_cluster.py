@@ -102,6 +102,31 @@ def test_composition_scales_another_kinds_models() -> None:
     assert [each.composed for each in composed.kinds["fast"]] == ["", "slow"]
 
 
+def test_a_measured_factor_is_uncertain() -> None:
+    """A factor is the ratio of two fits on one processor at the largest size, whose relative variances add to its own.
+
+    They add to that of the scaled model. A stated factor has none.
+    """
+    measured = [
+        replace(each, parts={part: seconds * (1.05 if i % 3 else 0.95) for part, seconds in each.parts.items()})
+        for i, each in enumerate([*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0)])
+    ]
+
+    def deviations(factors: dict[str, float]) -> tuple[float, float, float]:
+        model = fit_cluster(measured, compositions={"fast": Composition("slow", factors)})
+        alone, together = (each.parts["compute"] for each in model.kinds["slow"])
+        own, scaled = (each.parts["compute"] for each in model.kinds["fast"])
+        terms = np.array([SIZES[-1] ** power for power in (3, 2, 1, 0)])
+        shares = [terms @ fit.statistics.covariance @ terms / (terms @ fit.coefficients) ** 2 for fit in (alone, own)]
+        return together.statistics.deviation, scaled.statistics.deviation, sum(shares)
+
+    source, scaled, variance = deviations({"communicate": 1.0})
+    assert variance > 1e-4
+    assert scaled**2 == pytest.approx(source**2 + variance)
+    source, scaled, _ = deviations({"compute": 0.25, "communicate": 1.0})
+    assert scaled == source
+
+
 def test_compositions_do_not_depend_on_their_order() -> None:
     """The new kind takes models of the fast one, which takes them of the slow one: an eighth of its computation.
 
