@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from clue.cli.effects import refuse
 from clue.cli.terminal import Volume, progress, say, show, show_json
@@ -75,9 +76,14 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     elif found:
         show(benchmark_text(found, str(_store(arguments))))
     if failed:
-        say([str(error) for error in failed[:-1]], prefix="clue: ", at=Volume.ERRORS)
-        raise failed[-1]
+        _fail(failed)
     return 0
+
+
+def _fail(errors: Sequence[ClueError]) -> NoReturn:
+    """Report all of several errors."""
+    say([str(error) for error in errors[:-1]], prefix="clue: ", at=Volume.ERRORS)
+    raise errors[-1]
 
 
 def _time(arguments: argparse.Namespace) -> int:
@@ -116,7 +122,7 @@ def _available(arguments: argparse.Namespace) -> int:
             except ClueError as error:
                 silent.append(error)
     if not found:
-        raise silent[0]
+        _fail(silent)
     warnings = [figure.stale for figure in found if figure.stale] + [str(error) for error in silent]
     warnings += [stale for *_, stale in routes if stale]
     if arguments.json:

@@ -71,7 +71,9 @@ def _fit(arguments: argparse.Namespace) -> int:
     form = "pt" if over_ranks else "nt"
     model = Model(target.stem, form, arguments.plain, table.name, today, runs, cluster)
     write_texts({target: model_yaml(model)})
-    _show(arguments, model, str(target), warnings)
+    said = model.misfit()
+    say(said, prefix="clue: warning: ")
+    _show(arguments, model, str(target), [*warnings, *said])
     say([f"wrote {target}"])
     return 0
 
@@ -87,7 +89,9 @@ def _show_model(arguments: argparse.Namespace) -> int:
         from clue.report.model.plot import plot_model  # noqa: PLC0415 - matplotlib takes a second
 
         plots.append(plot_model(model, plots_folder(arguments.plots)))
-    _show(arguments, model, arguments.model)
+    said = model.misfit()
+    say(said, prefix="clue: warning: ")
+    _show(arguments, model, arguments.model, said)
     say([f"wrote {path}" for path in plots])
     return 0
 
@@ -108,8 +112,10 @@ def _predict(arguments: argparse.Namespace) -> int:
     uses = _uses(arguments, model)
     forecast = model.cluster.predict(arguments.size, uses)
     outside = model.cluster.outside(arguments.size, uses)
+    said = model.misfit()
+    say(said, prefix="clue: warning: ")
     if arguments.json:
-        show_json(forecast_document(forecast, outside))
+        show_json(forecast_document(forecast, outside, said))
     else:
         show(forecast_text(forecast, outside))
     return 0
@@ -175,7 +181,15 @@ def _best(arguments: argparse.Namespace) -> int:
     replays = None if arguments.replay is None else _beside(arguments, model, machine, available, found)
     unknown = [kind for kind in available if kind not in model.cluster.kinds]
     outside = model.cluster.outside(arguments.size, found.best.uses)
-    warnings = [f"{machine.name}: no models of {', '.join(unknown)}: left out"] if unknown else []
+    warnings = model.misfit()
+    kinds = machine.node_types()
+    if ANY in available and len(kinds) > 1:
+        warnings.append(
+            f"{arguments.model}: processors of {machine.name} ({', '.join(kinds)}) count as equal, because the table "
+            "of runs does not tell on which they were measured: add a column processor, with names of node types"
+        )
+    if unknown:
+        warnings.append(f"{machine.name}: no models of {', '.join(unknown)}: left out")
     if found.best.loss is None:
         warnings.append(
             f"{arguments.model}: the best times are predicted to be 0 s, so it is unknown how much longer others "

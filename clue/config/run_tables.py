@@ -17,9 +17,9 @@ from clue.config.reading import Reading
 from clue.config.tables import read_table
 from clue.config.validation_schema import row_of
 from clue.models import Run, Use
-from clue.models.cluster_fit import COMMUNICATE, COMPUTE, REGION, ROUNDED
+from clue.models.cluster_fit import COMMUNICATE, COMPUTE, REGION, ROUNDED, parts_of
 from clue.models.model import ANY
-from clue.units import Quantity, parse_quantity
+from clue.units import Quantity, count_of, format_exact, parse_quantity
 
 #: The columns that are read, besides ``region:NAME``. ``per_processor`` is another name for ``processes``.
 COLUMNS = (
@@ -28,6 +28,8 @@ COLUMNS = (
 )
 #: Those that are times; the others tell which case a run is of.
 _TIMES = ("measured", "runs", "compute", "communicate")
+#: Share of the time of a run by which its parts may miss it without a warning.
+_MISSED = 0.05
 #: Separator between kinds of processors, and between their numbers, for a run on several kinds.
 AND = "+"
 
@@ -69,7 +71,8 @@ def load_runs(file: FilePath, tell: Callable[[str], None] = lambda _: None) -> t
 
     Args:
         file: The table.
-        tell: Is called with a warning for each column that is not read although runs of one case differ in it.
+        tell: Is called with a warning for each column that is not read although runs of one case differ in it, for each
+            part that cannot be fitted because some runs lack it, and for parts that do not sum to the time of a run.
 
     Raises:
         ConfigError: With all faults of the table.
@@ -94,7 +97,35 @@ def load_runs(file: FilePath, tell: Callable[[str], None] = lambda _: None) -> t
     reading.check()
     for column in _unread(written):
         tell(f"{file}: column {column} is not read, so runs that differ in it alone count as repeats of one case")
+    for doubt in _doubts([run for run in runs if len(run.uses) == 1]):
+        tell(f"{file}: {doubt}")
     return tuple(runs)
+
+
+def _doubts(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield what a reader must know of the parts of runs on one kind of processor, to which models are fitted."""
+    fitted = parts_of(runs) if runs else ()
+    for part in dict.fromkeys(part for run in runs for part in run.parts if part not in fitted):
+        lacking = f"{COMPUTE} and {COMMUNICATE}" if part in {COMPUTE, COMMUNICATE} else "it"
+        yield f"{part} is not a part of the model, because not all runs on one kind of processor have {lacking}"
+    if COMMUNICATE not in fitted:
+        return
+    cases: dict[tuple[float, int, tuple[tuple[str, Use], ...]], list[Run]] = {}
+    for run in runs:
+        cases.setdefault((run.size, run.ranks, tuple(run.uses.items())), []).append(run)
+    found = []
+    for (size, ranks, _), of in cases.items():
+        parts = sum(median(run.parts[part] for run in of) for part in (COMPUTE, COMMUNICATE))
+        found.append((parts / median(run.seconds for run in of), size, ranks))
+    missed = [each for each in found if abs(each[0] - 1) > _MISSED]
+    if missed:
+        share, size, ranks = max(missed, key=lambda each: abs(each[0] - 1))
+        where = f"n = {format_exact(size)} on {count_of(ranks)}"
+        often = f"{len(missed)} of {count_of(len(cases), 'case')}"
+        yield (
+            f"{COMPUTE} and {COMMUNICATE} sum to {share:.0%} of measured at {where}, and miss it by more than "
+            f"{_MISSED:.0%} in {often}: the model predicts their sum"
+        )
 
 
 def _unread(rows: Sequence[dict[str, str]]) -> list[str]:

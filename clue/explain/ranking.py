@@ -75,12 +75,14 @@ class RankingExplanation:
         base: The first place with unchanged parameters.
         sensitivities: Effect of each parameter, the most dangerous for the first place first.
         change: By how much parameters were changed, relative to their values.
+        fixed: Applications of these options that are not simulated, whose times no parameter of a machine changes.
     """
 
     options: tuple[str, ...]
     base: FirstPlace
     sensitivities: tuple[RankingSensitivity, ...]
     change: float = CHANGE
+    fixed: tuple[str, ...] = ()
 
     @property
     def altering(self) -> tuple[RankingSensitivity, ...]:
@@ -122,7 +124,16 @@ def explain_ranking(
         RankingSensitivity(each.name, each.owners, lower, higher, isinstance(each, SharedFigure))
         for each, lower, higher in zip(shared, places[::2], places[1::2], strict=True)
     ]
-    return RankingExplanation(tuple(names), base, tuple(sorted(found, key=lambda each: each.least_lead)))
+    effects = tuple(sorted(found, key=lambda each: each.least_lead))
+    return RankingExplanation(tuple(names), base, effects, fixed=_fixed(ranking, names))
+
+
+def _fixed(ranking: Ranking, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the applications of some options whose times come from models or from runs of skeletons."""
+    workloads = [workload for each in ranking.entries if each.option in names for workload in each.workloads]
+    outcomes = [outcome for workload in workloads for outcome in workload.components]
+    told = (each.name for each in outcomes if each.prediction is not None and not each.prediction.simulated)
+    return tuple(dict.fromkeys(told))
 
 
 def _first_place(order: Order, winner: str, higher_is_better: bool) -> FirstPlace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -72,8 +73,8 @@ class Peer:
         Raises:
             ForecastError: If no valid answer comes in time.
         """
-        with self._connected() as (connection, end):
-            return self._parsed(self._get(connection, path, end))
+        with self._connected() as connection:
+            return self._parsed(self._get(connection, path))
 
     def probe(self) -> tuple[float, float]:
         """Return the latency (s) and bandwidth (B/s) of the link to the host.
@@ -81,21 +82,21 @@ class Peer:
         Raises:
             ForecastError: If it does not answer in time.
         """
-        with self._connected() as (connection, end):
-            trips = [self._timed(connection, "/ping", end) for _ in range(_PINGS)]
+        with self._connected() as connection:
+            trips = [self._timed(connection, "/ping") for _ in range(_PINGS)]
             trip = min(trips[1:])
             for size in _SIZES:
-                taken = self._timed(connection, f"/bytes/{size}", end)
+                taken = self._timed(connection, f"/bytes/{size}")
                 if taken > max(_LONG_ENOUGH, 4 * trip):
                     break
             return trip / 2, size / max(taken - trip, 1e-9)
 
     @contextmanager
-    def _connected(self) -> Iterator[tuple[http.client.HTTPConnection, float]]:
-        """Open a connection; yields it and the deadline of all requests."""
-        connection = http.client.HTTPConnection(self.address.name, self.address.port, timeout=self.patience)
+    def _connected(self) -> Iterator[http.client.HTTPConnection]:
+        """Open a connection, whose deadline holds for all requests together."""
+        connection = _Connection(self.address, self.patience)
         try:
-            yield connection, time.monotonic() + self.patience
+            yield connection
         except TimeoutError:
             raise ForecastError(f"{self.address}: host must answer within {self.patience:g} s, got no answer") from None
         except (OSError, http.client.HTTPException, UnicodeError) as error:
@@ -104,20 +105,18 @@ class Peer:
         finally:
             connection.close()
 
-    def _timed(self, connection: http.client.HTTPConnection, path: str, end: float) -> float:
+    def _timed(self, connection: http.client.HTTPConnection, path: str) -> float:
         begin = time.perf_counter()
-        self._get(connection, path, end)
+        self._get(connection, path)
         return time.perf_counter() - begin
 
-    def _get(self, connection: http.client.HTTPConnection, path: str, end: float) -> bytes:
+    def _get(self, connection: http.client.HTTPConnection, path: str) -> bytes:
         connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"} if self.token else {})
         response = connection.getresponse()
         pieces, size = [], 0
         while piece := response.read1(_PIECE):
             pieces.append(piece)
             size += len(piece)
-            if time.monotonic() > end:
-                raise TimeoutError
             if size > _LONGEST:
                 raise ForecastError(f"{self.address}: answer must be at most {_LONGEST:,} bytes long, got more")
         response.close()  # read1 does not free the connection for the next request when all is read
@@ -138,3 +137,59 @@ class Peer:
             return json.loads(body)
         except ValueError:
             raise ForecastError(f"{self.address}: answer must be JSON, got {body[:40]!r}") from None
+
+
+class _Connection(http.client.HTTPConnection):
+    """A connection with one deadline for all that happens on it.
+
+    The timeout of a socket holds for each of its calls, so a host that sends single bytes could take any time.
+    """
+
+    def __init__(self, address: Address, patience: float) -> None:
+        super().__init__(address.name, address.port)
+        self._end = time.monotonic() + patience
+
+    def connect(self) -> None:
+        """Connect to the first of the host's addresses that accepts, each of which has a share of the time left."""
+        every = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        for left, (of, kind, protocol, _, place) in zip(range(len(every), 0, -1), every, strict=True):
+            self.sock = _Until(self._end, of, kind, protocol)
+            try:
+                self.sock.wait(left)
+                self.sock.connect(place)
+            except OSError:
+                self.sock.close()
+                if left == 1:
+                    raise
+            else:
+                return self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return None
+
+
+class _Until(socket.socket):
+    """A socket that waits until a deadline, however many calls are made."""
+
+    def __init__(self, end: float, family: int, kind: int, protocol: int) -> None:
+        super().__init__(family, kind, protocol)
+        self._end = end
+
+    def wait(self, shares: int = 1) -> None:
+        """Let the next call wait for a share of the time left.
+
+        Raises:
+            TimeoutError: If none is left.
+        """
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.settimeout(left / shares)
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        """Send data."""
+        self.wait()
+        super().sendall(data, flags)
+
+    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
+        """Receive what has arrived."""
+        self.wait()
+        return super().recv_into(buffer, nbytes, flags)

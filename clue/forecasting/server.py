@@ -150,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send({"error": str(error)}, HTTPStatus.SERVICE_UNAVAILABLE)
 
     def _answer(self, path: str) -> None:
-        _, what, *rest = path.split("/", 2)
+        what, *rest = path.removeprefix("/").split("/", 1)
         if what == "routines" and rest:
             found = self.server.routine(rest[0])
             if found is not None:

@@ -96,8 +96,9 @@ def times_of(function: Callable[..., object], sizes: dict[str, int], seconds: fl
 def memory_of(function: Callable[..., object], sizes: dict[str, int]) -> int:
     """Return the bytes of a routine's data.
 
-    For a generator: the arrays that it holds at its ``yield``; for any other function: the peak of Python's memory
-    while it ran.
+    For a generator: the arrays that it holds at its ``yield``, and by how much its memory grows afterwards, unless that
+    is less than an eighth of the smallest of these arrays, as are pivots, or what Python needs for calls; for any other
+    function: the peak of Python's memory while it ran.
     """
     _warm_up(function, sizes)  # excludes what is loaded or made on first use
     tracemalloc.start()
@@ -108,8 +109,13 @@ def memory_of(function: Callable[..., object], sizes: dict[str, int]) -> int:
             return tracemalloc.get_traced_memory()[1] - begin
         next(made)
         arrays = tracemalloc.take_snapshot().filter_traces([tracemalloc.DomainFilter(True, _ARRAYS)])
-        del made
-        return sum(trace.size for trace in arrays.traces)
+        held = [trace.size for trace in arrays.traces]
+        del arrays
+        tracemalloc.reset_peak()
+        begin = tracemalloc.get_traced_memory()[0]
+        next(made, None)
+        growth = tracemalloc.get_traced_memory()[1] - begin
+        return sum(held) + (growth if 8 * growth >= min(held, default=0) else 0)
     finally:
         tracemalloc.stop()
 

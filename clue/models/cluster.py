@@ -306,6 +306,9 @@ class ClusterModel:
             less = all(np.all(needed <= each.memory[0]) for each in holding)
             return f"memory must be within what was fitted, got {'less' if less else 'more'}"
         ranks = sorted({each.ranks for each in of if each.ranks is not None})
+        if any(each.ranks is None for each in of):
+            others = f", or among those fitted alone ({_listed(ranks)})" if ranks else ""
+            return f"ranks must be above the processes per processor ({use.processes}){others}, got {total}"
         advice = (
             "" if total <= use.processes else ": measure at three or more numbers of processors, or compose a model"
         )

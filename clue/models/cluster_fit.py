@@ -6,9 +6,9 @@ Kishimoto and Ichikawa, "An Execution-Time Estimation Model for Heterogeneous Cl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from statistics import median
 
 import numpy as np
@@ -117,7 +117,7 @@ def fit_cluster(
     alone = [run for run in runs if len(run.uses) == 1]
     if not alone:
         raise ModelError("runs: at least one must be on one kind of processor, got none")
-    parts = _parts(alone)
+    parts = parts_of(alone)
     kinds: dict[str, list[Bin]] = {kind: [] for run in runs for kind in run.uses}
     sources = [each.source for each in (compositions or {}).values()]
     for name in (*(compositions or {}), *sources, *(memory or {}), adjusted):
@@ -147,8 +147,8 @@ def fit_cluster(
     return _adjusted(model, runs, adjusted) if adjusted else model
 
 
-def _parts(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the parts that were measured in all runs; models are fitted to these."""
+def parts_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return the parts that were measured in all of one or more runs; models are fitted to these."""
     measured = {tuple(run.parts) for run in runs}
     common = set[str]().union(*measured).intersection(*measured)
     regions = sorted(part for part in common if part.startswith(REGION))
@@ -436,7 +436,7 @@ def _composed(own: Sequence[Bin], of: Sequence[Bin], composition: Composition, l
     return [
         Bin(
             each.processes,
-            {part: time.scaled(_factor(part, own, of, composition)) for part, time in each.parts.items()},
+            {part: time.scaled(*_factor(part, own, of, composition)) for part, time in each.parts.items()},
             each.ranks,
             (limit, math.inf) if each.is_beyond else (0.0, limit),
             composition.source,
@@ -452,22 +452,30 @@ def _covers(own: Bin, other: Bin) -> bool:
     return own.ranks is None if other.ranks is None else bool(own.holds_for(other.ranks))
 
 
-def _factor(part: str, own: Sequence[Bin], of: Sequence[Bin], composition: Composition) -> float:
-    """Return the factor of a part of another kind's models."""
+def _factor(
+    part: str, own: Sequence[Bin], of: Sequence[Bin], composition: Composition
+) -> tuple[float, Callable[[], float]]:
+    """Return the factor of a part of another kind's models, and its uncertainty (:meth:`FittedTime.scaled`)."""
     stated = composition.factors.get(part, composition.factors.get(COMPUTE) if part.startswith(REGION) else None)
     if stated is not None:
-        return stated
+        return stated, float
     alone = {(each.processes, each.is_beyond): each.parts[part] for each in of if each.ranks == each.processes}
-    ratios = []
+    ratios, fits = list[float](), list[tuple[FittedTime, float]]()
     for each in own:
         if each.ranks == each.processes and (each.processes, each.is_beyond) in alone:
             mine, theirs = each.parts[part], alone[each.processes, each.is_beyond]
             size = mine.domain[SIZE][1]
             if (there := theirs(size, each.processes)) > 0:
                 ratios.append(mine(size, each.processes) / there)
+                fits += [(mine, size), (theirs, size)]
     if not ratios or median(ratios) <= 0:
         raise ModelError(f"composition: factor of {part} must be given if no run determines it, got none")
-    return median(ratios)
+    return median(ratios), partial(_doubt, fits, len(ratios))
+
+
+def _doubt(fits: Sequence[tuple[FittedTime, float]], ratios: int) -> float:
+    """Return the standard deviation of the mean of ratios, as a share; that of their median is taken for it."""
+    return math.hypot(*(float(fit.doubt({SIZE: [size]})[0]) for fit, size in fits)) / ratios
 
 
 def _adjusted(model: ClusterModel, runs: Sequence[Run], kind: str) -> ClusterModel:

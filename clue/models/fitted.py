@@ -137,19 +137,34 @@ class FittedTime:
         """Return where all features lie within their measured ranges, shape (samples,)."""
         return self.estimate(features).inside
 
-    def scaled(self, factor: float) -> FittedTime:
+    def doubt(self, features: Features) -> Floats:
+        """Return the standard deviation of the fit itself, of which coefficients are uncertain, as a share of it.
+
+        It is 0 where the time is 0, and where as many terms as points leave it unknown.
+        """
+        values = self._values(features)
+        seconds = np.abs(self.coefficients @ values)
+        uncertain = np.sqrt(np.einsum("is,is->s", values, self.statistics.covariance @ values))
+        return np.asarray(np.divide(uncertain, seconds, out=np.zeros_like(seconds), where=seconds > 0))
+
+    def scaled(self, factor: float, doubt: Callable[[], float] = float) -> FittedTime:
         """Return the time multiplied by a factor: a model derived from another processor's.
+
+        Args:
+            factor: The factor.
+            doubt: Returns the standard deviation of the factor, as a share of it; by default 0.
 
         Raises:
             ModelError: If the factor is not above 0 and finite.
         """
         if not 0 < factor < math.inf:
             raise ModelError(f"factor must be a number above 0, got {factor:g}")
-        scaled = partial(self._scaled, factor)
+        scaled = partial(self._scaled, factor, doubt)
         return FittedTime(self.terms, self.coefficients * factor, self.domain, scaled)
 
-    def _scaled(self, factor: float) -> Statistics:
-        return replace(self.statistics, covariance=self.statistics.covariance * factor**2)
+    def _scaled(self, factor: float, doubt: Callable[[], float]) -> Statistics:
+        of = self.statistics
+        return replace(of, covariance=of.covariance * factor**2, deviation=math.hypot(of.deviation, doubt()))
 
     def rewritten(self, terms: tuple[Term, ...], of: Sequence[int], factors: Floats, derived: str) -> FittedTime:
         """Return the time in other terms, whose coefficients are multiples of its own.
@@ -508,7 +523,7 @@ def _dependent(
     near = ~(np.abs(diagonal) > _DEPENDENT)
     found = {}
     for i in np.flatnonzero(near.any(axis=1)).tolist():
-        values = {name: sorted(set(map(format_exact, each[i].tolist()))) for name, each in features.items()}
+        values = {name: [format_exact(of) for of in sorted(set(each[i].tolist()))] for name, each in features.items()}
         got = "; ".join(f"{name} of {', '.join(each[:4])}{' …' * (len(each) > 4)}" for name, each in values.items())
         term = terms[i][int(np.argmax(near[i]))]
         found[i] = ModelError(f"points: values must differ enough to tell {term} from other terms, got {got}")

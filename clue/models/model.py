@@ -9,6 +9,7 @@ import numpy as np
 
 from clue.models.cluster import ClusterModel, Run
 from clue.models.fitted import Errors, FittedTime
+from clue.models.parts import UNUSABLE
 
 #: Name of processors where a table does not distinguish kinds.
 ANY = "any"
@@ -53,3 +54,14 @@ class Model:
             [each.statistics.errors.leave_one_out for each in fits], weights=[each.statistics.points for each in fits]
         )
         return Errors(float(np.mean(off)), max(off), float(left))
+
+    def misfit(self) -> list[str]:
+        """Return a line if it is too far off at its own runs to be used; single runs may be, if they were disturbed."""
+        off = self.errors().mean
+        if not UNUSABLE < off < math.inf:  # without runs it is unknown
+            return []
+        return [
+            f"the model is off by {off:.0%} on average at the runs that it was fitted to and must not be used: their "
+            "times do not follow its terms in size and ranks, or differ in what the table does not say: look at the "
+            "plot (clue model show --plots)"
+        ]

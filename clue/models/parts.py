@@ -147,7 +147,7 @@ FITS: Mapping[str, Fit] = {"plausible": fit, "in-turn": fit_in_turn}
 #: Minimum share of the time at which a part matters.
 _MATTERS = 0.1
 #: Relative error at its own runs from which a model must not be used.
-_UNUSABLE = 0.25
+UNUSABLE = 0.25
 
 
 def doubts(time: Time, size: float, ranks: float) -> list[str]:
@@ -166,7 +166,7 @@ def doubts(time: Time, size: float, ranks: float) -> list[str]:
 def misfit(off: Sequence[float]) -> list[str]:
     """Return a line if a model is too far off at its own runs to be used; ``off`` are its relative errors there."""
     largest = max(map(abs, off), default=0.0)
-    if largest <= _UNUSABLE:
+    if largest <= UNUSABLE:
         return []
     return [
         f"the model is off by up to {largest:.0%} at its own recordings and must not be used: its parts do not follow "

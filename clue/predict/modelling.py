@@ -43,6 +43,10 @@ class ModelPredictor(Specialist):
     def __init__(self, load: Callable[[str], Model | ProgramModel]) -> None:
         self._load = load
         self._models: dict[str, Model | ProgramModel] = {}
+        self._far_off: dict[str, list[str]] = {}
+        # Descriptions of each kind of processors on the machines that a model was asked about, and of each machine.
+        self._asked: dict[tuple[str, str], set[str]] = {}
+        self._described: dict[int, tuple[Machine, dict[str, str]]] = {}
 
     def knows(self, application: Application) -> bool:
         """Tell whether it has a model."""
@@ -92,7 +96,22 @@ class ModelPredictor(Specialist):
                 f"must be composed of a program's parts where {MACHINE} is in its name, got one of kinds of processors"
             )
             raise ModelError(f"{modelled.path}: model {rule}")
-        return _OfKinds(task, modelled, model)
+        if modelled.path not in self._far_off:
+            self._far_off[modelled.path] = model.misfit()
+        return _OfKinds(task, modelled, model, self._far_off[modelled.path], self._differing(modelled.path, task.where))
+
+    def _differing(self, path: str, where: Candidate) -> list[str]:
+        """Return the kinds of processors used whose description differs between the machines that were asked about."""
+        machine, found = self._described.setdefault(id(where.machine), (where.machine, {}))
+        differing = []
+        for kind in uses_of(where):
+            if kind not in found:
+                found[kind] = description_of(machine, kind)
+            known = self._asked.setdefault((path, kind), set())
+            known.add(found[kind])
+            if len(known) > 1:
+                differing.append(kind)
+        return differing
 
 
 class _Question(ABC):
@@ -162,11 +181,23 @@ class _Question(ABC):
 
 
 class _OfKinds(_Question):
-    """Query to a model of kinds of processors."""
+    """Query to a model of kinds of processors.
 
-    def __init__(self, task: Task, modelled: Modelled, model: Model) -> None:
+    Args:
+        task: The task.
+        modelled: File of its model, and size.
+        model: The model.
+        far_off: A line if it is too far off at its own runs.
+        differing: Node types whose figures, or whose networks, differ between the machines of a comparison.
+    """
+
+    def __init__(
+        self, task: Task, modelled: Modelled, model: Model, far_off: Sequence[str], differing: Sequence[str]
+    ) -> None:
         super().__init__(task, modelled)
         self._model = model.cluster
+        self._far_off = far_off
+        self._differing = differing
 
     @property
     def _holds_anywhere(self) -> bool:
@@ -178,10 +209,18 @@ class _OfKinds(_Question):
         return uses_of(self.task.where, ANY if self._holds_anywhere else "")
 
     def _further(self) -> Iterator[Caveat]:
+        yield from (note(About.PROGRAM, self.task.key[0].name, each) for each in self._far_off)
         if self._holds_anywhere:
             text = (
                 "its model gives the same time on all machines, as it does not tell on which processors its runs were "
                 "measured: give the runs a column processor, with names of node types"
+            )
+            yield note(About.PROGRAM, self.task.key[0].name, text)
+        elif self._differing:
+            kinds = ", ".join(self._differing)
+            text = (
+                f"its model gives the same time on all node types of one name ({kinds}), although the machines state "
+                "different figures of them or of the network: replay a trace, or measure each under a name of its own"
             )
             yield note(About.PROGRAM, self.task.key[0].name, text)
 
@@ -232,11 +271,15 @@ class _OfProgram(_Question):
             yield note(About.PROGRAM, name, doubt)
 
 
-def description_of(machine: Machine) -> str:
+def description_of(machine: Machine, kind: str = "") -> str:
     """Return a fingerprint of a machine's description: of its figures, without names, prices and noise.
 
     Numbers of nodes are left out unless a topology depends on them; so are the parts that figures of nodes come from,
     and the order of regions and links.
+
+    Args:
+        machine: The machine.
+        kind: The only node type that counts, beside the network; ``""``: all.
     """
 
     def figures(node: NodeType) -> NodeType:
@@ -246,7 +289,7 @@ def description_of(machine: Machine) -> str:
     states = [
         (
             at,
-            sorted((name, figures(node)) for name, node in state.node_types().items()),
+            sorted((name, figures(node)) for name, node in state.node_types().items() if kind in ("", name)),
             state.network.without_noise.in_order,
         )
         for at, state in zip(times, machine.epochs, strict=True)

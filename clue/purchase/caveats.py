@@ -152,10 +152,10 @@ def _why_idle(workload: Workload, machine: Machine, cell: Cell) -> str:
     most, instances, split = max(workload.ranks), workload.instances, cell.possible[0].split
     if instances is not None and 2 * most * instances <= machine.processors * workload.ranks_per_processor:
         asked = f"{count_of(most)}{f' × {format_number(instances)} instances' if instances > 1 else ''}"
-        return (
-            f"the workload asks for {asked} at most: add larger numbers to ranks (the program has to be recorded at "
-            "each), or more instances"
-        )
+        # A model was fitted to one instance, and predicts any number of ranks.
+        modelled = all(each.application.modelled is not None for each in workload.components)
+        further = "" if modelled else " (the program has to be recorded at each), or more instances"
+        return f"the workload asks for {asked} at most: add larger numbers to ranks{further}"
     if any(choice.split.idle < split.idle for choice in cell.choices):
         return f"it is no {'cheaper' if cell.by_price else 'faster'} with more of them"
     return "nothing larger fits there (memory, and the numbers of ranks)"

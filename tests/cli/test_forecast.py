@@ -307,6 +307,14 @@ def test_a_host_that_never_answered_leaves_the_others(capsys: pytest.CaptureFixt
     assert captured.err.startswith("clue: warning: 127.0.0.1:9: host must answer, got: ")
 
 
+def test_each_host_that_never_answered_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """If no host answers, each has its line."""
+    assert main(["forecast", "available", "--host", "127.0.0.1:9", "--host", "127.0.0.1:10"]) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("clue: 127.0.0.1:9: host must answer, got: ")
+    assert second.startswith("clue: 127.0.0.1:10: host must answer, got: ")
+
+
 def test_grids_tell_of_another_library_beside_sizes_outside(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -347,13 +347,31 @@ def test_recordings_are_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "recordings must exist, got none" in run(capsys, "model fit no-{size}-{ranks}.clue -o m.yaml")[2]
 
 
+def test_a_model_that_is_far_off_at_its_own_runs_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Times that grow as n⁴ follow no term up to n³; those that grow as n³, but for one run, are no reason."""
+    sizes = (100, 200, 400, 800, 1600)
+    why = "on average at the runs that it was fitted to and must not be used: their times do not follow its terms"
+    for power, expected in ((4, 1), (3, 0)):
+        times = "\n".join(f"{n},{n**power}" for n in sizes)
+        Path("t.csv").write_text(f"size,measured\n{times}\n100,{3 * 100**power}\n")
+        for line in ("fit t.csv -o m.yaml", "show m.yaml", "predict m.yaml --size 300"):
+            status, out, err = run(capsys, f"model {line} --json")
+            said = json.loads(out)["warnings"]
+            assert (status, len(said), err.count(why)) == (0, expected, expected)
+            assert all(why in each for each in said)
+
+
 def test_the_document_of_a_fit_has_the_warnings(capsys: pytest.CaptureFixture[str]) -> None:
     """Columns that are not read, and what replays of recordings leave out, are told as text and as JSON."""
     times = "\n".join(f"{n},{np},{n**3 / np}" for n in (100, 200, 300, 400) for np in (1, 2))
     Path("t.csv").write_text(f"size,np,measured\n{times}\n")
     status, out, err = run(capsys, "model fit t.csv -o m.yaml --json")
     why = "t.csv: column np is not read, so runs that differ in it alone count as repeats of one case"
-    assert (status, json.loads(out)["warnings"]) == (0, [why])
+    first, off = json.loads(out)["warnings"]
+    assert (status, first) == (0, why)
+    # The median of n³ and n³ / 2 is off by a quarter and by a half.
+    assert json.loads(out)["error"]["mean"] == pytest.approx(0.375)
+    assert "on average at the runs that it was fitted to" in off
     assert f"clue: warning: {why}" in err
     for n in (100, 200, 300, 400):
         built = TraceBuilder(1)
@@ -414,6 +432,18 @@ def test_sizes_are_named_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     assert "n 1000001 to 4000004" in " ".join(run(capsys, "model fit t.csv -o t.yaml --form nt")[1].split())
 
 
+def test_processors_of_unknown_kinds_count_as_equal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Runs without a column processor say nothing of fast and slow ones; on nodes of one type there is no doubt."""
+    times = "\n".join(f"{n},{ranks},{n**3 / ranks}" for n in (100, 200, 300, 400) for ranks in range(1, 6))
+    Path("t.csv").write_text(f"size,ranks,measured\n{times}\n")
+    assert run(capsys, "model fit t.csv -o any.yaml")[0] == 0
+    Path("one.yaml").write_text(MACHINE.replace("{count: 1, type: fast}, ", ""))
+    why = "any.yaml: processors of box (fast, slow) count as equal, because the table of runs does not tell on which"
+    (said,) = document(capsys, "model best any.yaml --machine box.yaml --size 200")["warnings"]
+    assert said.startswith(why)
+    assert document(capsys, "model best any.yaml --machine one.yaml --size 200")["warnings"] == []
+
+
 @pytest.mark.usefixtures("fitted")
 def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFixture[str]) -> None:
     """For 8 s of work on 1 to 5 ranks, the best replay has 5: one on the fast processor, four on slow ones."""
@@ -436,6 +466,9 @@ def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFi
     chosen = found["candidates"][0]["replayed"]
     assert replay["loss"] == (None if chosen is None else pytest.approx(chosen / (8 / 5) - 1))
     status, out, _ = run(capsys, line)
+    assert "bounds show that the others take longer" in " ".join(out.split())
+    all_of_them = " ".join(run(capsys, line.replace("--top 3", "--top 80"))[1].split())
+    assert "replayed. By replays" in all_of_them and "the others take longer" not in all_of_them
     assert status == 0
     assert "By replays" in out
     twice = document(capsys, f"{line} --processes slow=2,1,2")

@@ -92,6 +92,37 @@ def test_columns_that_are_not_read_are_named_where_runs_of_one_case_differ_in_th
     assert len(said) == 1
 
 
+def test_parts_that_miss_the_time_of_a_run_are_told(tmp_path: Path) -> None:
+    """Parts sum to 8 of 10 s, to 4.8 of 5 s (the medians of two runs), and to 2 of 1 s, which is the farthest off."""
+    table = "size,processors,processor,measured,compute,communicate\n"
+    table += (
+        "100,1,slow,10,8,0\n200,2,slow,4.9,4,0.7\n200,2,slow,5.1,4,0.9\n300,4,slow,1,1,1\n400,1+1,slow+fast,9,1,1\n"
+    )
+    (tmp_path / "runs.csv").write_text(table)
+    said: list[str] = []
+    load_runs(tmp_path / "runs.csv", said.append)
+    why = "compute and communicate sum to 200% of measured at n = 300 on 4 ranks, and miss it by more than 5% in 2 of 3"
+    assert said == [f"{tmp_path / 'runs.csv'}: {why} cases: the model predicts their sum"]
+    (tmp_path / "runs.csv").write_text("size,runs,compute,communicate\n100,1 2 30,1.5,0.5\n")
+    load_runs(tmp_path / "runs.csv", said.append)
+    assert len(said) == 1
+
+
+def test_parts_that_some_runs_lack_are_told(tmp_path: Path) -> None:
+    """A model has only the parts that all runs on one kind have; computation needs communication, too."""
+    said: list[str] = []
+    why = f"{tmp_path / 'runs.csv'}: {{}} is not a part of the model, "
+    why += "because not all runs on one kind of processor have {}"
+    both = "compute and communicate"
+    (tmp_path / "runs.csv").write_text("size,measured,compute,region:lu\n100,2,1,1\n200,2,1,\n")
+    load_runs(tmp_path / "runs.csv", said.append)
+    assert said == [why.format("compute", both), why.format("region:lu", "it")]
+    said.clear()
+    (tmp_path / "runs.csv").write_text("size,measured,compute,communicate\n100,2,1,1\n200,2,2,\n")
+    load_runs(tmp_path / "runs.csv", said.append)
+    assert said == [why.format("compute", both), why.format("communicate", both)]
+
+
 def test_parts_of_no_time_may_have_a_unit(tmp_path: Path) -> None:
     """A part of 0 s is the same as a part of 0; a whole run takes time."""
     (tmp_path / "runs.csv").write_text("size,measured,compute,communicate,region:lu\n100,1 min,60 s,0 s,0 ms\n")

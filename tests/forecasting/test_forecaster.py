@@ -361,23 +361,28 @@ def test_a_host_that_has_gone_is_answered_by_its_last_figures(two: tuple[Forecas
 
 
 def test_a_host_that_keeps_silent_is_given_up_at_its_deadline(tmp_path: Path) -> None:
-    """A host that accepts a connection and sends nothing, or single bytes, is given up at the deadline."""
-    for trickle in (b"", b"H"):
+    """A host that accepts a connection and sends nothing, or single bytes of head or body, is given up in time."""
+    for head, trickle in (
+        (b"", b""),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b"H"),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"y"),
+    ):
         with socket.create_server(("127.0.0.1", 0)) as silent, forecasting(tmp_path, patience=0.2) as forecaster:
             ended = threading.Event()
 
-            def drip(silent: socket.socket = silent, trickle: bytes = trickle, ended: threading.Event = ended) -> None:
+            def drip(silent: socket.socket, head: bytes, trickle: bytes, ended: threading.Event) -> None:
                 connection, _ = silent.accept()
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" if trickle else b"")
-                while trickle and not ended.wait(0.05):
+                connection.sendall(head)
+                for _ in range(40):
+                    if ended.wait(0.05 if trickle else 5):
+                        break
                     try:
                         connection.sendall(trickle)
                     except OSError:
                         break
-                ended.wait(5)
                 connection.close()
 
-            thread = threading.Thread(target=drip, daemon=True)
+            thread = threading.Thread(target=drip, args=(silent, head, trickle, ended), daemon=True)
             thread.start()
             name = f"127.0.0.1:{silent.getsockname()[1]}"
             with pytest.raises(ForecastError) as caught:
@@ -532,7 +537,17 @@ def test_what_fails_in_a_server_is_logged(
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/none", "/bytes/-1", "/bytes/99999999", "/routines/../store", "/routines/x'; DROP TABLE routine", "/ping/x"],
+    [
+        "/",
+        "/none",
+        "none",
+        "*",
+        "/bytes/-1",
+        "/bytes/99999999",
+        "/routines/../store",
+        "/routines/x'; DROP TABLE routine",
+        "/ping/x",
+    ],
 )
 def test_paths_that_are_none(two: tuple[Forecaster, Server, list[str]], path: str) -> None:
     """Unknown paths get status 404, and the server continues."""

@@ -134,6 +134,22 @@ def steps(n, k=1):
     made = list(range(n))
     yield
     made.sort()
+def adds(n):
+    import numpy
+    a, b = numpy.ones((n, n)), numpy.ones((n, n))
+    yield
+    c = a + b
+    c += 1
+def masks(n):
+    import numpy
+    a = numpy.ones((n, n))
+    yield
+    a > 2
+def doubles(n):
+    import numpy
+    a = numpy.ones((n, n))
+    yield
+    a *= 2
 def fails(n): raise ValueError("n is odd" if n % 2 else "n is even")
 def ends(n): import os; os._exit(3)
 def sleeps(n): time.sleep(9)
@@ -169,6 +185,16 @@ def test_any_function_can_be_measured() -> None:
             assert running.point((100,), 0.0).runs == 3
             if name == "own:plain":
                 assert 1_000_000 <= running.memory((1000,)) < 1_010_000
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(("name", "each"), [("own:adds", 24), ("own:masks", 9), ("own:doubles", 8)])
+def test_memory_that_a_routine_allocates_counts(name: str, each: int) -> None:
+    """Bytes of each element: a sum needs its operands and its result, a mask a byte, and what is done in place none."""
+    with bench(name) as running:
+        memory = measure_memory(running.routine.parameters, running.memory)
+        assert memory.off == 0
+        assert each * 10**6 <= memory.of({"n": 1000}) < each * 10**6 + 1000
 
 
 def events_of(size: int) -> list[str]:

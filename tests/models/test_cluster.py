@@ -77,6 +77,14 @@ def test_n_t_models_alone() -> None:
         model.predict(1000.0, {"slow": Use(3)})
 
 
+def test_a_p_t_model_alone_says_above_which_ranks_it_holds() -> None:
+    """Fitted to 2, 3 and 4 ranks of one process each, a model has no time for one rank; with runs on 1, it has."""
+    with pytest.raises(ModelError, match=r"slow: ranks must be above the processes per processor \(1\), got 1$"):
+        fit_cluster(runs("slow", (2, 3, 4))).predict(1000.0, {"slow": Use(1)})
+    model = fit_cluster(runs("slow", (1, 2, 3, 4)))
+    assert model.predict(1000.0, {"slow": Use(1)}).seconds == pytest.approx(ta(1000, 1) + tc(1000, 1))
+
+
 def test_composition_scales_another_kinds_models() -> None:
     """A single fast processor borrows P-T models: 0.27 of the slow computation and 0.85 of its communication."""
     measured = [*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0)]
@@ -92,6 +100,31 @@ def test_composition_scales_another_kinds_models() -> None:
     assert said.seconds == pytest.approx(ta(1000, 4) + tc(1000, 4), rel=1e-6)
     assert said.slowest == "slow"
     assert [each.composed for each in composed.kinds["fast"]] == ["", "slow"]
+
+
+def test_a_measured_factor_is_uncertain() -> None:
+    """A factor is the ratio of two fits on one processor at the largest size, whose relative variances add to its own.
+
+    They add to that of the scaled model. A stated factor has none.
+    """
+    measured = [
+        replace(each, parts={part: seconds * (1.05 if i % 3 else 0.95) for part, seconds in each.parts.items()})
+        for i, each in enumerate([*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0)])
+    ]
+
+    def deviations(factors: dict[str, float]) -> tuple[float, float, float]:
+        model = fit_cluster(measured, compositions={"fast": Composition("slow", factors)})
+        alone, together = (each.parts["compute"] for each in model.kinds["slow"])
+        own, scaled = (each.parts["compute"] for each in model.kinds["fast"])
+        terms = np.array([SIZES[-1] ** power for power in (3, 2, 1, 0)])
+        shares = [terms @ fit.statistics.covariance @ terms / (terms @ fit.coefficients) ** 2 for fit in (alone, own)]
+        return together.statistics.deviation, scaled.statistics.deviation, sum(shares)
+
+    source, scaled, variance = deviations({"communicate": 1.0})
+    assert variance > 1e-4
+    assert scaled**2 == pytest.approx(source**2 + variance)
+    source, scaled, _ = deviations({"compute": 0.25, "communicate": 1.0})
+    assert scaled == source
 
 
 def test_compositions_do_not_depend_on_their_order() -> None:

@@ -260,6 +260,12 @@ def test_no_time_at_all() -> None:
     [
         ([1, 2, 3], [1, 2, 3], CUBIC, "points: at least 4 must be measured for the terms n^3, n^2, n, 1, got 3"),
         ([7, 7, 7], [1, 2, 3], ["n", "1"], "points: values must differ enough to tell 1 from other terms, got n of 7"),
+        (
+            [9, 80, 700, 9],
+            [1, 2, 3, 4],
+            CUBIC,
+            "points: values must differ enough to tell 1 from other terms, got n of 9, 80, 700",
+        ),
         ([1, 2, 3], [1, -2, 3], ["n"], "seconds: values must be finite and at least 0, got -2"),
         ([1, 2, 3], [1, 2, 3], [], "terms: at least one must be given, got none"),
         ([1, 2, 3], [1, 2], ["n"], "n: shape must be (2,), got (3,)"),

@@ -9,10 +9,11 @@ import pytest
 
 from clue.config import load_machine
 from clue.errors import ModelError, UsageError
+from clue.explain import explain_ranking
 from clue.kernel import Candidate
-from clue.machine import Machine, Placement
+from clue.machine import Curve, Link, Machine, Network, Placement
 from clue.machine.parts import Processor, Sockets
-from clue.models import Run, Use, fit_cluster
+from clue.models import Method, Run, Use, fit_cluster
 from clue.models.model import Model
 from clue.models.parts import Part, ProgramModel, Repeated, Runs
 from clue.predict.application import Application, Modelled
@@ -20,6 +21,7 @@ from clue.predict.dispatching import DispatchingPredictor
 from clue.predict.modelling import ModelPredictor, description_of, placed, uses_of
 from clue.predict.predictor import Predictor
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
+from clue.report.explanation.ranking_text import verdict
 from clue.uncertainty import Sampling
 from clue.units import Money
 from tests.kernel.cases import machine
@@ -70,6 +72,49 @@ def test_a_model_of_unknown_processors_is_the_same_everywhere() -> None:
     assert any("its model gives the same time on all machines" in each for each in ranking.warnings)
     known = rank_options(slow_and_fast, modelling(lambda _: TWO, Formula()))
     assert not any("the same time on all machines" in each for each in known.warnings)
+
+
+def test_node_types_of_one_name_with_different_figures_are_told() -> None:
+    """A model knows node types by name: twice as slow ones, or another network, change nothing, and the result says so.
+
+    More nodes of the same kind, another price and kinds that are not used are no reason.
+    """
+    one = cluster("slow", "slow", "fast")
+    alike = replace(one, name="more", nodes=(*one.nodes[:2] * 2, one.nodes[2].slower(3)), price=Money(1.0, "EUR"))
+    said = "its model gives the same time on all node types of one name (slow), although the machines state different"
+    same = rank_options(scenario(800, [one, alike]), modelling(lambda _: TWO, Formula()))
+    assert not any(said in warning for warning in same.warnings)
+    link = Link(Curve.line(1.0), Curve.line(1.0), 0.0)
+    slower = one.map(lambda node: node.slower(2))
+    for other in (replace(slower, name="slower"), replace(one, name="far", network=Network(link, link))):
+        ranking = rank_options(scenario(800, [one, alike, other]), modelling(lambda _: TWO, Formula()))
+        assert {each.position for each in ranking.entries} == {1}
+        assert sum(said in warning for warning in ranking.warnings) == 1
+
+
+def test_idle_processors_beside_a_model_ask_for_no_recording() -> None:
+    """Of five processors, a workload of two ranks leaves three idle; a model has neither recordings nor instances."""
+    (warning,) = rank_options(scenario(800, [cluster(*["slow"] * 5)]), modelling(lambda _: TWO, Formula())).warnings
+    assert warning.endswith("the workload asks for 2 ranks at most: add larger numbers to ranks")
+
+
+def test_a_model_that_is_far_off_at_its_own_runs_is_told() -> None:
+    """Times that grow as n⁴ follow no term up to n³: the comparison says that the model must not be used."""
+    runs = tuple(Run(size, {"slow": Use(2)}, (size / 1000) ** 4) for size in (*SIZES, 1600.0))
+    fourth = Model("hpl", "nt", False, "", "", runs, fit_cluster(runs, Method("nt")))
+    ranking = rank_options(scenario(800, [cluster("slow", "slow")]), modelling(lambda _: fourth, Formula()))
+    assert sum("on average at the runs that it was fitted to and must not be used" in w for w in ranking.warnings) == 1
+
+
+def test_parameters_change_no_time_of_a_model() -> None:
+    """Nothing alters the first place of machines compared by a model alone, and the explanation says why."""
+    compared = scenario(800, [cluster("slow", "slow"), cluster("fast", "fast")])
+    predictor = modelling(lambda _: TWO, Formula())
+    found = explain_ranking(compared, rank_options(compared, predictor), predictor)
+    assert found is not None and found.fixed == ("hpl",) and not found.altering
+    assert verdict(found).endswith(
+        "Times of hpl come from models or skeletons, and depend on no parameter of machines."
+    )
 
 
 def test_a_comparison_by_a_model() -> None:

@@ -37,6 +37,8 @@ sensitivities   list of {``parameter``, ``options``, ``change``, ``lower``, ``hi
                 options have the parameter; ``lower`` and ``higher`` are {``winner``, ``lead``} with it lower and higher
                 by ``change``; the lead is that of the option that is first as things are: negative where another one
                 is, null where an option deadlocks, misses a limit or costs more than the budget
+fixed           programs of these options whose times come from models or skeletons, so that no parameter of machines
+                changes them
 ==============  =======================================================================================================
 """
 
@@ -115,6 +117,7 @@ def ranking_explanation_document(explanation: RankingExplanation) -> Document:
             }
             for each in explanation.sensitivities
         ],
+        "fixed": list(explanation.fixed),
     }
 
 

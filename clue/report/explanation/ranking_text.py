@@ -37,9 +37,13 @@ def verdict(explanation: RankingExplanation) -> str:
     lead = f"{first} leads {rival} {by}."
     costs = " and costs" if any(each.of_costs for each in explanation.sensitivities) else ""
     tried = f"{len(explanation.sensitivities)} parameters of their machines{costs} were changed by {change} either way"
+    names = ", ".join(explanation.fixed)
+    fixed = f" Times of {names} come from models or skeletons, and depend on no parameter of machines." if names else ""
     if altering:
-        return f"{lead} {tried}: {altering} of them give{'s' * (altering == 1)} the first place to another option."
-    return f"{lead} {tried}: none of them alters the first place."
+        return (
+            f"{lead} {tried}: {altering} of them give{'s' * (altering == 1)} the first place to another option.{fixed}"
+        )
+    return f"{lead} {tried}: none of them alters the first place.{fixed}"
 
 
 def _table(explanation: RankingExplanation) -> RenderableType:

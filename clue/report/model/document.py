@@ -23,7 +23,7 @@ def model_document(model: Model, warnings: Sequence[str] = ()) -> Document:
 
     Args:
         model: The model.
-        warnings: What a reader must know of the runs to which it was just fitted; a model's file does not keep it.
+        warnings: What a reader must know of it, and of the runs to which it was just fitted.
     """
     errors = model.errors()
     return {
@@ -50,9 +50,9 @@ def model_document(model: Model, warnings: Sequence[str] = ()) -> Document:
     }
 
 
-def forecast_document(forecast: Forecast, outside: tuple[str, ...]) -> Document:
-    """Describe the prediction of a model for one configuration."""
-    return {**_forecast(forecast), "outside": list(outside)}
+def forecast_document(forecast: Forecast, outside: tuple[str, ...], warnings: Sequence[str] = ()) -> Document:
+    """Describe the prediction of a model for one configuration; ``warnings``: what a reader must know of the model."""
+    return {**_forecast(forecast), "outside": list(outside), "warnings": list(warnings)}
 
 
 def found_document(

@@ -150,7 +150,8 @@ def _by_replay(replays: Beside) -> RenderableType:
         else f"the model's choice takes {format_share(replays.loss, 1)} longer than the best of these"
     )
     counts = f"{count_of(found.total, 'configuration')} with a trace, {found.replayed:,} replayed"
-    return stack(shown, words(f"{counts}; bounds show that the others take longer. By replays {lost}."))
+    others = "; bounds show that the others take longer" if found.replayed < found.total else ""
+    return stack(shown, words(f"{counts}{others}. By replays {lost}."))
 
 
 def configuration_text(uses: Configuration) -> str:
