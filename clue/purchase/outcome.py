@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clue.display import MOST_ROWS, frame_of, html, short_repr
@@ -333,14 +334,44 @@ class Ranking:
         yield from (f"{count_of(count, 'option')}: {reason}" for reason, count in later.items())
 
     def _cells(self) -> Iterator[tuple[object, ...]]:
+        scores = score_words(self)
         for entry in self.in_order:
             if entry.position is None:
                 continue
-            option: tuple[object, ...] = (entry.position, entry.option, entry.price, self._score(entry.score))
+            option: tuple[object, ...] = (entry.position, entry.option, entry.price, scores[entry.option])
             for outcome in entry.workloads:
                 split = f"{outcome.side_by_side} × {outcome.ranks}"
                 yield *option, outcome.workload, split, outcome.told
                 option = ("",) * len(option)
 
-    def _score(self, score: float | None) -> str:
-        return "" if score is None else format_measure(score, self.unit)
+
+#: Numbers of digits of scores: as a rule, and at most, with which all scores at different positions differ.
+_DIGITS, _MOST_DIGITS = 4, 12
+
+
+def score_words(ranking: Ranking) -> dict[str, str]:
+    """Return the score of each option that has a position, in its unit.
+
+    Scores at neighbouring positions have as many digits as distinguish them, so that no two options look equal and are
+    ranked apart. Samples, and not digits, tell options apart if there are any.
+    """
+    placed = [(each, each.score) for each in ranking.in_order if each.position is not None and each.score is not None]
+    digits: dict[int | None, int] = {}
+    for (one, score), (other, next_score) in pairwise(placed):
+        if one.position != other.position and ranking.sampling is None:
+            needed = _digits_apart(score, next_score, ranking.unit)
+            for position in (one.position, other.position):
+                digits[position] = max(digits.get(position, _DIGITS), needed)
+    return {
+        each.option: format_measure(score, ranking.unit, digits.get(each.position, _DIGITS)) for each, score in placed
+    }
+
+
+def _digits_apart(one: float, other: float, unit: str) -> int:
+    """Return the least number of digits with which two scores look different."""
+    enough = (
+        digits
+        for digits in range(_DIGITS, _MOST_DIGITS)
+        if format_measure(one, unit, digits) != format_measure(other, unit, digits)
+    )
+    return next(enough, _MOST_DIGITS)

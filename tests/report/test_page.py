@@ -27,6 +27,7 @@ from clue.report.page import ranking_page, ranking_pieces, result_page, timeline
 from clue.report.page import run as run_page
 from clue.report.page.content import LIMITS, content_of, decision, mean_makespan, sources
 from clue.report.page.parts import MOST_ROWS, Cell, Lines, Page, Picture, Sheet, TimelineData, sheet
+from clue.report.ranking.text import how_sampled
 from clue.result import SEGMENT, Activity, RankResult, Result, Timeline
 from clue.uncertainty import Sampling, Spread
 from clue.units import YEAR, Money
@@ -76,6 +77,46 @@ def sampled() -> Ranking:
         for each in ranking().entries
     )
     return replace(ranking(), entries=entries, sampling=Sampling(200))
+
+
+def test_intervals_are_explained_as_in_the_terminal() -> None:
+    """The page says what the intervals contain, with the seed, and when options share a position."""
+    found = content_of(sampled(), scenario(), "clue", "clue 0.1").section("scores")
+    assert isinstance(found, Picture)
+    told = how_sampled(sampled()).replace("between the figures below scores and makespans", "within the thin lines")
+    assert found.caption == told and "At least 80% of 200 samples" in told and "share a position" in told
+
+
+def test_a_weighted_sum_shows_what_is_weighted() -> None:
+    """The figures of a weighted sum are in a table, in their own units, as in the terminal."""
+    weighted = {Criterion.MAKESPAN: (3.0, "s"), Criterion.TOTAL_COST: (1.5, "ATS")}
+    entries = tuple(
+        replace(each, parts={Criterion.MAKESPAN: 0.5 * each.position, Criterion.TOTAL_COST: 1e5 * each.position})
+        if each.position
+        else each
+        for each in ranking().entries
+    )
+    page = content_of(replace(ranking(), weighted=weighted, entries=entries), scenario(), "clue", "clue 0.1")
+    table = page.section("weighted")
+    assert isinstance(table, Sheet)
+    assert [name for name, _ in table.columns] == ["option", "3 × makespan", "1.5 × total cost"]
+    assert cells(page, "weighted") == [("Cheap", "500 ms", "100,000 ATS"), ("Fine", "1 s", "200,000 ATS")]
+    assert content_of(ranking(), scenario(), "clue", "clue 0.1").section("weighted") is None
+
+
+def test_notes_of_the_scenario_are_shown_once() -> None:
+    """A note has a section of its own and is no warning there, although the terminal lists both together."""
+    noted = replace(ranking(), warnings=("made up", "Cheap: curve from published values"))
+    page = content_of(noted, scenario(), "clue", "clue 0.1")
+    warnings, notes = page.section("warnings"), page.section("notes")
+    assert isinstance(warnings, Lines) and isinstance(notes, Lines)
+    assert (warnings.lines, notes.lines) == (("Cheap: curve from published values",), ("made up",))
+
+
+def test_costs_and_prices_in_the_decision_have_names() -> None:
+    """Of "59,077 EUR for 21,000 EUR" nobody knows which is which."""
+    costs = replace(ranking(), criterion=Criterion.TOTAL_COST, unit="ATS", higher_is_better=False)
+    assert decision(costs).startswith("Cheap comes first: total cost 195 ATS, price 295,000 ATS.")
 
 
 def test_programs_by_a_model_are_told_with_their_size() -> None:
@@ -257,7 +298,7 @@ def test_pieces_of_a_page_say_what_was_changed_and_what_is_being_computed() -> N
 
 def test_the_decision_says_how_sure_it_is() -> None:
     """The decision names options that share the first place; without samples, it says how to get a probability."""
-    assert decision(ranking()).endswith("Its probability was not computed: add --samples 200.")
+    assert decision(ranking()).endswith("No probability was computed: add --samples 200.")
     together = tuple(replace(each, position=1) if each.position else each for each in sampled().entries)
     assert decision(replace(sampled(), entries=together)).startswith("2 options cannot be told apart: Fine, Cheap.")
 
@@ -357,7 +398,8 @@ def test_a_time_that_is_not_simulated_says_so() -> None:
     ]  # fmt: skip
     first, second = page.section("makespan-1"), page.section("makespan-2")
     assert isinstance(first, Picture) and isinstance(second, Picture)
-    assert [name for name, _ in first.legend] == ["compute", "communicate", "wait", "not simulated"]
+    wait = "wait (also for the last rank to finish)"
+    assert [name for name, _ in first.legend] == ["compute", "communicate", wait, "not simulated"]
     assert len(second.legend) == 3
     told = [shape.told for shape in first.shapes]
     assert "1. Cheap: not simulated 8 s" in told and not any(each.startswith("1. Cheap: wait") for each in told)
@@ -442,6 +484,7 @@ def test_a_run_is_a_page_with_a_timeline() -> None:
     data = json.loads(timeline.data)
     assert [band["label"] for band in data["bands"]] == ["0", "1"]
     ticks = data["ticks"]
+    assert data["scale"] == ["s", 1]
     assert data["bands"][0]["at"] == [0, ticks // 2, 0, 0, ticks // 4, 2, 0, ticks // 4, 4]
     names = ["compute (no region)", "compute: solve", "send", "receive", "wait"]
     assert [name for name, _ in data["kinds"]] == [name for name, _ in timeline.kinds] == names
