@@ -14,8 +14,8 @@ from clue.purchase.costs import Sheet, Source
 from clue.purchase.questions.answers import Answers
 from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.scenario import Criterion
-from clue.uncertainty import ModelError, Sampling, Spread
-from clue.units import KWH, Money, count_of, format_measure, format_time
+from clue.uncertainty import CERTAIN, LEVEL, ModelError, Sampling, Spread
+from clue.units import KWH, Money, count_of, format_measure, format_probability, format_time
 
 if TYPE_CHECKING:
     import pandas
@@ -317,12 +317,21 @@ class Ranking:
         return short_repr(self, self.scenario, count_of(len(self.entries), "option"), first)
 
     def _repr_html_(self) -> str:
-        columns = ("#", "option", "price", "score", "workload", "instances × ranks", "makespan")
+        sampled = () if self.sampling is None else (f"score, {LEVEL:.0%} interval", "best")
+        columns = ("#", "option", "price", "score", *sampled, "workload", "instances × ranks", "makespan")
         budget = "" if self.budget is None else str(self.budget)
         criterion = self.criterion.value.replace("_", " ")
         better = "higher" if self.higher_is_better else "lower"
         facts = (("ranked by", f"{criterion} ({better} is better)"), ("budget", budget))
-        return html(self.scenario, facts, columns, list(self._cells()), (*self._reasons(), *self.warnings))
+        notes = (*self._reasons(), *self._about_samples(), *self.warnings)
+        return html(self.scenario, facts, columns, list(self._cells()), notes)
+
+    def _about_samples(self) -> Iterator[str]:
+        if self.sampling is not None:
+            yield (
+                f"intervals and probabilities of being the best are from {count_of(self.sampling.samples, 'sample')}; "
+                f"options share a position unless the first of it is better in {CERTAIN:.0%} of them"
+            )
 
     def _reasons(self) -> Iterator[str]:
         """Yield why options have no position, of many the first; those that come later are only counted."""
@@ -338,7 +347,11 @@ class Ranking:
         for entry in self.in_order:
             if entry.position is None:
                 continue
-            option: tuple[object, ...] = (entry.position, entry.option, entry.price, scores[entry.option])
+            option: tuple[object, ...] = (entry.position, entry.option, entry.price, scores.get(entry.option, ""))
+            if self.sampling is not None:
+                ends = () if entry.spread is None else (entry.spread.low, entry.spread.high)
+                best = "" if entry.best is None else format_probability(entry.best)
+                option = (*option, " to ".join(format_measure(end, self.unit) for end in ends), best)
             for outcome in entry.workloads:
                 split = f"{outcome.side_by_side} × {outcome.ranks}"
                 yield *option, outcome.workload, split, outcome.told
