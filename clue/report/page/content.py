@@ -159,7 +159,7 @@ def _score_and_price(entry: Entry, ranking: Ranking) -> str:
     """Return the score and the price, each with its name if they could be taken for each other."""
     score = format_score(entry.score, ranking.unit) + (" points" if ranking.unit == "points" else "")
     price = "" if entry.price is None or not entry.price.amount else str(entry.price)
-    if ranking.criterion in {Criterion.POINTS, Criterion.MAKESPAN}:
+    if ranking.unit == "points" or ranking.criterion is Criterion.MAKESPAN:
         return f"{score} for {price}" if price else score
     named = f"{ranking.criterion.value.replace('_', ' ')} {score}"
     return f"{named}, price {price}" if price else named

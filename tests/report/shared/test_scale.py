@@ -45,5 +45,5 @@ def test_ticks_of_a_logarithmic_axis_are_round() -> None:
     ],
 )
 def test_ticks_of_times_are_round_in_their_units(low: float, high: float, shown: list[str]) -> None:
-    """A thousand seconds are 16.67 min, which is not round; 10 min after 300 s, and 2 h after 100 min, are too close."""
+    """A thousand seconds are 16.67 min, which is not round; 10 min after 300 s, or 2 h after 100 min, is too close."""
     assert [format_time(each) for each in log_time_ticks(low, high)] == shown
