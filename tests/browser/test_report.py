@@ -12,6 +12,7 @@ from clue.purchase import Criterion, Ranking
 from clue.purchase.questions.answers import Answers, Cheapest
 from clue.report.page import ranking_page, result_page
 from clue.result import SEGMENT, Activity, RankResult, Result, Timeline
+from clue.uncertainty import Spread
 from clue.units import Money
 from tests.browser.conftest import Opened
 from tests.report.cases import entry, machine, many_ranks, result
@@ -201,6 +202,26 @@ def test_a_timeline_can_be_enlarged(opened: Opened, pages: dict[str, str]) -> No
     drawn = "document.querySelector('canvas').getContext('2d').getImageData(80, 8, 1, 1).data.join()"
     opened.page.wait_for_function(f"() => {drawn} === '{0x44},{0x77},{0xAA},255'")
     assert opened.errors == []
+
+
+def test_a_table_of_many_workloads_prints_on_a4(opened: Opened, tmp_path: Path) -> None:
+    """With samples and three workloads a ranking has twelve columns: headings are broken, the page is not shrunk."""
+    names = ("factorisations", "eigenvalues", "heat conduction")
+    of = sampled()
+    works = tuple(replace(of.entries[3].workloads[0], workload=name) for name in names)
+    entries = tuple(
+        replace(each, score=191_640.5, spread=Spread(190_038.0, 2e5, 1_301_121.0), workloads=works)
+        if each.position else each
+        for each in of.entries
+    )  # fmt: skip
+    wide = replace(of, entries=entries, unit="EUR", criterion=Criterion.TOTAL_COST)
+    path = tmp_path / "wide.html"
+    path.write_text(ranking_page(wide, scenario(), "clue", "clue 0.1"))
+    opened.page.emulate_media(media="print")
+    opened.page.set_viewport_size({"width": 680, "height": 1000})
+    opened.page.goto(path.as_uri())
+    assert opened.page.locator("table[data-name=ranking] th").count() == 12
+    assert opened.page.evaluate(OVERFLOW) <= 0
 
 
 def test_a_timeline_of_days_is_in_hours(opened: Opened, tmp_path: Path) -> None:
