@@ -29,8 +29,8 @@ from clue.report.page.content import LIMITS, content_of, decision, mean_makespan
 from clue.report.page.parts import MOST_ROWS, Cell, Lines, Page, Picture, Sheet, TimelineData, sheet
 from clue.report.ranking.text import how_sampled
 from clue.result import SEGMENT, Activity, RankResult, Result, Timeline
-from clue.uncertainty import Sampling, Spread
-from clue.units import YEAR, Money
+from clue.uncertainty import Sampled, Sampling, Spread
+from clue.units import YEAR, Money, format_time
 from tests.report.cases import BUDGET, by_makespan, entry, machine, many_ranks, ranking, result
 
 #: Elements without an end tag.
@@ -491,6 +491,19 @@ def test_a_run_is_a_page_with_a_timeline() -> None:
     names = ["compute (no region)", "compute: solve", "send", "receive", "wait"]
     assert [name for name, _ in data["kinds"]] == [name for name, _ in timeline.kinds] == names
     read(result_page(result(), machine(), "<pair>", "clue simulate run.yaml", "clue 0.1"))
+
+
+def test_the_page_of_a_run_has_its_interval_and_the_reasons_for_its_width() -> None:
+    """A makespan of 4 s in 99 samples from 3.51 to 4.49 s: nine of the ten tenths between are 80 % and more."""
+    noisy = Sampled(Sampling(99), np.linspace(3.51, 4.49, 99), 4.0, reasons=("± 9% by 3 recordings",))
+    page = run_page.content_of(result(), machine(), "pair", "clue", "clue 0.1", sampled=noisy)
+    low, high = noisy.spread.low, noisy.spread.high
+    interval = f"{format_time(low)} to {format_time(high)}, median 4 s (99 samples, seed 0)"
+    assert 3.51 <= low < 3.62 and 4.38 < high <= 4.49
+    assert page.decision.startswith(f"It takes 4 s, 80 % interval {interval}: of its ranks' time 38% computing")
+    reasons = page.section("interval")
+    assert isinstance(reasons, Lines) and reasons.lines == ("± 9% by 3 recordings",)
+    assert run_page.content_of(result(), machine(), "pair", "clue", "clue 0.1").section("interval") is None
 
 
 def test_a_page_colours_regions_as_the_picture_does() -> None:
