@@ -117,6 +117,8 @@ def test_costs_and_prices_in_the_decision_have_names() -> None:
     """Of "59,077 EUR for 21,000 EUR" nobody knows which is which."""
     costs = replace(ranking(), criterion=Criterion.TOTAL_COST, unit="ATS", higher_is_better=False)
     assert decision(costs).startswith("Cheap comes first: total cost 195 ATS, price 295,000 ATS.")
+    of_a_run = replace(costs, criterion=Criterion.COST_PER_RUN, unit="ATS per run")
+    assert decision(of_a_run).startswith("Cheap comes first: cost 195 ATS per run, price 295,000 ATS.")
     weighted = replace(ranking(), criterion=Criterion.WEIGHTED)
     assert decision(weighted).startswith("Cheap comes first: 195.0 points for 295,000 ATS.")
 

@@ -161,7 +161,8 @@ def _score_and_price(entry: Entry, ranking: Ranking) -> str:
     price = "" if entry.price is None or not entry.price.amount else str(entry.price)
     if ranking.unit == "points" or ranking.criterion is Criterion.MAKESPAN:
         return f"{score} for {price}" if price else score
-    named = f"{ranking.criterion.value.replace('_', ' ')} {score}"
+    # "per run" is in the unit.
+    named = f"{ranking.criterion.value.replace('_', ' ').removesuffix(' per run')} {score}"
     return f"{named}, price {price}" if price else named
 
 
