@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -343,10 +343,9 @@ class Ranking:
         yield from (f"{count_of(count, 'option')}: {reason}" for reason, count in later.items())
 
     def _cells(self) -> Iterator[tuple[object, ...]]:
-        scores = score_words(self)
-        for entry in self.in_order:
-            if entry.position is None:
-                continue
+        placed = [each for each in self.in_order if each.position is not None]
+        scores = score_words(self, placed)
+        for entry in placed:
             option: tuple[object, ...] = (entry.position, entry.option, entry.price, scores.get(entry.option, ""))
             if self.sampling is not None:
                 ends = () if entry.spread is None else (entry.spread.low, entry.spread.high)
@@ -362,13 +361,17 @@ class Ranking:
 _DIGITS, _MOST_DIGITS = 4, 12
 
 
-def score_words(ranking: Ranking) -> dict[str, str]:
-    """Return the score of each option that has a position, in its unit.
+def score_words(ranking: Ranking, entries: Iterable[Entry]) -> dict[str, str]:
+    """Return the scores of the options that have a position, in their unit.
 
     Scores at neighbouring positions have as many digits as distinguish them, so that no two options look equal and are
     ranked apart. Samples, and not digits, tell options apart if there are any.
+
+    Args:
+        ranking: The ranking.
+        entries: The options that are shown, by position.
     """
-    placed = [(each, each.score) for each in ranking.in_order if each.position is not None and each.score is not None]
+    placed = [(each, each.score) for each in entries if each.position is not None and each.score is not None]
     digits: dict[int | None, int] = {}
     for (one, score), (other, next_score) in pairwise(placed):
         if one.position != other.position and ranking.sampling is None:

@@ -193,7 +193,7 @@ def _ranking(ranking: Ranking, placed: Sequence[Entry]) -> Sheet:
         *((f"{name}: makespan" if len(workloads) > 1 else "makespan", True) for name in workloads),
         *((f"{name}: instances × ranks" if len(workloads) > 1 else "instances × ranks", False) for name in workloads),
     ]
-    scores = score_words(ranking)
+    scores = score_words(ranking, placed[: parts.MOST_ROWS])
     rows = [tuple(_option(entry, ranking, workloads, scores)) for entry in placed]
     found = parts.sheet("ranking", "Ranking", columns, rows, pareto_front(ranking), [each.option for each in placed])
     return replace(found, is_part=ranking.first is not None)
@@ -250,7 +250,7 @@ def _scores(ranking: Ranking, placed: Sequence[Entry], total: int) -> Chart:
         Series(name, colour, [figure / length for figure in figures])
         for (name, figures), colour in zip(shares.items(), colours, strict=True)
     ]
-    scores = score_words(ranking)
+    scores = score_words(ranking, placed)
     rows = [
         Row(
             f"{each.position}. {each.option}",

@@ -142,7 +142,7 @@ def _draw_scores(drawn: Figure, axes: Axes, ranking: Ranking, entries: Sequence[
         axes.barh(rows, np.array(values) / factor, 0.62, left=left, color=colour, edgecolor=style.PAPER, linewidth=0.8)
         left += np.array(values) / factor
     ends = np.maximum(left, _draw_intervals(axes, entries, factor))
-    words = score_words(ranking)
+    words = score_words(ranking, entries)
     texts = [_figure(each, words) if each.position is not None else _why(each) for each in entries]
     for row, (entry, text) in enumerate(zip(entries, texts, strict=True)):
         style.note(axes, text, (ends[row], row), 5, colour=style.INK if entry.position is not None else style.QUIET)

@@ -160,7 +160,7 @@ def ranking_table(ranking: Ranking) -> Table | None:
     # Only the option's name may be broken: lines of the workload's columns belong together.
     for column in shown.columns[4:]:
         column.no_wrap, column.overflow = True, "ellipsis"
-    scores = score_words(ranking)
+    scores = score_words(ranking, entries)
     for entry in entries:
         score = _score(entry, scores.get(entry.option, NONE), ranking.unit)
         option = (str(entry.position), entry.option, str(entry.price or NONE), score)

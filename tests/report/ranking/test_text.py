@@ -73,12 +73,12 @@ def test_scores_that_differ_look_different(unit: str, scores: tuple[float, ...],
         replace(entry(str(i), 1 + scores.index(score), 0.0, 1.0), score=score) for i, score in enumerate(scores)
     )
     near = replace(ranking(), unit=unit, entries=entries)
-    assert tuple(score_words(near).values()) == shown
+    assert tuple(score_words(near, entries).values()) == shown
     text = rendered(ranking_text(near))
     assert all(row(text, f"{1 + scores.index(scores[i])} {i}").split("ATS ")[1].startswith(told)
                for i, told in enumerate(shown))  # fmt: skip
     # Samples tell options apart if there are any, and digits do not.
-    sampled = score_words(replace(near, sampling=Sampling(100)))
+    sampled = score_words(replace(near, sampling=Sampling(100)), entries)
     assert all(len(each) <= len("59,077 EUR") for each in sampled.values())
 
 
