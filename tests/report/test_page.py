@@ -165,6 +165,18 @@ def with_costs() -> Ranking:
     return replace(ranking(), entries=entries, life=2 * YEAR, discount_rate=0.03)
 
 
+def test_payments_mention_a_residual_value_only_if_there_is_one() -> None:
+    """Of the two options the bought one has a residual value; without it, payments are values of today and no more."""
+    whole = with_costs()
+    alone = replace(whole, entries=tuple(each for each in whole.entries if each.option != "Fine"))
+    captions = []
+    for each in (whole, alone):
+        years = content_of(each, scenario(), "clue", "clue 0.1").section("cost-years")
+        assert isinstance(years, Picture)
+        captions.append(years.caption)
+    assert captions == ["Values today; the last year includes the residual value.", "Values today."]
+
+
 def read(page: str) -> Reader:
     """Read a whole page and return its reader."""
     reader = Reader()
