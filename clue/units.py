@@ -333,7 +333,7 @@ def _parses(text: str, parse: Callable[[str], object]) -> bool:
 _THOUSAND = 999.95
 
 
-def format_time(seconds: float) -> str:
+def format_time(seconds: float, digits: int = 4) -> str:
     """Format a time with the unit a reader would choose: ``"12.5 us"``, ``"1.25 s"``, ``"2.5 h"``, ``"3 years"``."""
     size = abs(seconds)
     if size == 0:
@@ -343,8 +343,8 @@ def format_time(seconds: float) -> str:
         *((600.0, "s", 1.0), (7200.0, "min", _MINUTE), (9999.5 * _HOUR, "h", _HOUR)),
     ):
         if size < limit:
-            return f"{seconds / factor:.4g} {unit}"
-    return f"{seconds / YEAR:.4g} years"
+            return f"{seconds / factor:.{digits}g} {unit}"
+    return f"{seconds / YEAR:.{digits}g} years"
 
 
 def format_power(watts: float) -> str:
@@ -387,11 +387,17 @@ def format_figure(figure: float, digits: int = 4) -> str:
     return f"{figure:,.{digits}g}" if abs(figure) < 10.0**digits - 0.5 else format_number(figure)
 
 
-def format_measure(figure: float, unit: str) -> str:
-    """Format a figure in its unit: a time in the unit that suits it; points with a decimal, and without their name."""
+def format_measure(figure: float, unit: str, digits: int = 4) -> str:
+    """Format a figure in its unit: a time in the unit that suits it; points with a decimal, and without their name.
+
+    Args:
+        figure: The figure.
+        unit: Its unit.
+        digits: Number of digits of a time or an amount; points of two digits before the decimal point have as many.
+    """
     if unit == "s":
-        return format_time(figure)
-    return f"{figure:.1f}" if unit == "points" else f"{format_figure(figure)} {unit}"
+        return format_time(figure, digits)
+    return f"{figure:.{digits - 3}f}" if unit == "points" else f"{format_figure(figure, digits)} {unit}"
 
 
 def format_amount(amount: float) -> str:

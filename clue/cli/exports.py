@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clue import __version__
 from clue.cli.terminal import Volume, check_different, output_file, say
@@ -19,6 +20,10 @@ from clue.report.ranking.tables import ranking_csv, ranking_latex, ranking_markd
 from clue.report.result.tables import result_csv, result_latex, result_markdown
 from clue.report.timeline import form_of
 from clue.result import Result
+
+if TYPE_CHECKING:
+    from clue.steady import Steady
+    from clue.uncertainty import Sampled
 
 #: Options that name the file of a table, or of a page.
 _TABLES = ("csv", "latex", "markdown", "html", "answers")
@@ -47,13 +52,21 @@ def check_files(arguments: argparse.Namespace, read: Iterable[Path]) -> None:
         output_file(path, known)
 
 
-def write_result(result: Result, machine: Machine, title: str, arguments: argparse.Namespace) -> None:
+def write_result(
+    result: Result,
+    machine: Machine,
+    title: str,
+    arguments: argparse.Namespace,
+    *,
+    sampled: Sampled | None = None,
+    steady: Steady | None = None,
+) -> None:
     """Write the requested tables and page of a simulation, and say so."""
     texts = {
         "csv": lambda: result_csv(result),
-        "latex": lambda: result_latex(result, title),
-        "markdown": lambda: result_markdown(result, title),
-        "html": lambda: result_page(result, machine, title, arguments.typed, _BY),
+        "latex": lambda: result_latex(result, title, sampled, steady),
+        "markdown": lambda: result_markdown(result, title, sampled, steady),
+        "html": lambda: result_page(result, machine, title, arguments.typed, _BY, sampled=sampled),
     }
     _write(texts, arguments)
 

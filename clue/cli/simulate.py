@@ -165,7 +165,7 @@ def _simulate_part(config: SimulationConfig, arguments: argparse.Namespace) -> N
     detail(f"the {steady.result.engine} engine replayed {steady.result.ops:,} ops of {steady.of:,}")
     title = _title(config, trace)
     show_result(steady.result, title, arguments, steady=steady)
-    write_result(steady.result, config.machine, title, arguments)
+    write_result(steady.result, config.machine, title, arguments, steady=steady)
 
 
 def _simulate_extrapolated(config: SimulationConfig, arguments: argparse.Namespace) -> None:
@@ -255,7 +255,7 @@ def _simulate_whole(config: SimulationConfig, arguments: argparse.Namespace) -> 
             tell("writing the timeline")
             plots += write_timeline(Path(arguments.trace_out), trace, program, config.machine, result)
     show_result(result, title, arguments, sampled=sampled, explanation=explanation)
-    write_result(result, config.machine, title, arguments)
+    write_result(result, config.machine, title, arguments, sampled=sampled)
     say([f"wrote {path}" for path in plots])
 
 

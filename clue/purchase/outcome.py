@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clue.display import MOST_ROWS, frame_of, html, short_repr
@@ -13,8 +14,8 @@ from clue.purchase.costs import Sheet, Source
 from clue.purchase.questions.answers import Answers
 from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.scenario import Criterion
-from clue.uncertainty import ModelError, Sampling, Spread
-from clue.units import KWH, Money, count_of, format_measure, format_time
+from clue.uncertainty import CERTAIN, LEVEL, ModelError, Sampling, Spread
+from clue.units import KWH, Money, count_of, format_measure, format_probability, format_time
 
 if TYPE_CHECKING:
     import pandas
@@ -316,12 +317,21 @@ class Ranking:
         return short_repr(self, self.scenario, count_of(len(self.entries), "option"), first)
 
     def _repr_html_(self) -> str:
-        columns = ("#", "option", "price", "score", "workload", "instances × ranks", "makespan")
+        sampled = () if self.sampling is None else (f"score, {LEVEL:.0%} interval", "best")
+        columns = ("#", "option", "price", "score", *sampled, "workload", "instances × ranks", "makespan")
         budget = "" if self.budget is None else str(self.budget)
         criterion = self.criterion.value.replace("_", " ")
         better = "higher" if self.higher_is_better else "lower"
         facts = (("ranked by", f"{criterion} ({better} is better)"), ("budget", budget))
-        return html(self.scenario, facts, columns, list(self._cells()), (*self._reasons(), *self.warnings))
+        notes = (*self._reasons(), *self._about_samples(), *self.warnings)
+        return html(self.scenario, facts, columns, list(self._cells()), notes)
+
+    def _about_samples(self) -> Iterator[str]:
+        if self.sampling is not None:
+            yield (
+                f"intervals and probabilities of being the best are from {count_of(self.sampling.samples, 'sample')}; "
+                f"options share a position unless the first of it is better in {CERTAIN:.0%} of them"
+            )
 
     def _reasons(self) -> Iterator[str]:
         """Yield why options have no position, of many the first; those that come later are only counted."""
@@ -333,14 +343,51 @@ class Ranking:
         yield from (f"{count_of(count, 'option')}: {reason}" for reason, count in later.items())
 
     def _cells(self) -> Iterator[tuple[object, ...]]:
-        for entry in self.in_order:
-            if entry.position is None:
-                continue
-            option: tuple[object, ...] = (entry.position, entry.option, entry.price, self._score(entry.score))
+        placed = [each for each in self.in_order if each.position is not None]
+        scores = score_words(self, placed)
+        for entry in placed:
+            option: tuple[object, ...] = (entry.position, entry.option, entry.price, scores.get(entry.option, ""))
+            if self.sampling is not None:
+                ends = () if entry.spread is None else (entry.spread.low, entry.spread.high)
+                best = "" if entry.best is None else format_probability(entry.best)
+                option = (*option, " to ".join(format_measure(end, self.unit) for end in ends), best)
             for outcome in entry.workloads:
                 split = f"{outcome.side_by_side} × {outcome.ranks}"
                 yield *option, outcome.workload, split, outcome.told
                 option = ("",) * len(option)
 
-    def _score(self, score: float | None) -> str:
-        return "" if score is None else format_measure(score, self.unit)
+
+#: Numbers of digits of scores: as a rule, and at most, with which all scores at different positions differ.
+_DIGITS, _MOST_DIGITS = 4, 12
+
+
+def score_words(ranking: Ranking, entries: Iterable[Entry]) -> dict[str, str]:
+    """Return the scores of the options that have a position, in their unit.
+
+    Scores at neighbouring positions have as many digits as distinguish them, so that no two options look equal and are
+    ranked apart. Samples, and not digits, tell options apart if there are any.
+
+    Args:
+        ranking: The ranking.
+        entries: The options that are shown, by position.
+    """
+    placed = [(each, each.score) for each in entries if each.position is not None and each.score is not None]
+    digits: dict[int | None, int] = {}
+    for (one, score), (other, next_score) in pairwise(placed):
+        if one.position != other.position and ranking.sampling is None:
+            needed = _digits_apart(score, next_score, ranking.unit)
+            for position in (one.position, other.position):
+                digits[position] = max(digits.get(position, _DIGITS), needed)
+    return {
+        each.option: format_measure(score, ranking.unit, digits.get(each.position, _DIGITS)) for each, score in placed
+    }
+
+
+def _digits_apart(one: float, other: float, unit: str) -> int:
+    """Return the least number of digits with which two scores look different."""
+    enough = (
+        digits
+        for digits in range(_DIGITS, _MOST_DIGITS)
+        if format_measure(one, unit, digits) != format_measure(other, unit, digits)
+    )
+    return next(enough, _MOST_DIGITS)

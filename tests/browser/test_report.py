@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clue.purchase import Criterion, Ranking
 from clue.purchase.questions.answers import Answers, Cheapest
 from clue.report.page import ranking_page, result_page
+from clue.result import SEGMENT, Activity, RankResult, Result, Timeline
+from clue.uncertainty import Spread
 from clue.units import Money
 from tests.browser.conftest import Opened
 from tests.report.cases import entry, machine, many_ranks, result
@@ -193,11 +196,51 @@ def test_a_timeline_can_be_enlarged(opened: Opened, pages: dict[str, str]) -> No
     expect(told).to_have_text("1.800 s to 3.800 s")
     opened.page.keyboard.press("0")
     canvas.hover(position={"x": 100, "y": 12})
-    expect(opened.page.locator(".tip")).to_contain_text("rank 0: compute (no region), 2.000 s, from 0.000 s to 2.000 s")
+    expect(opened.page.locator(".tip")).to_contain_text("rank 0: compute (no region), 2 s, from 0.000 s to 2.000 s")
     opened.page.mouse.wheel(0, -100)
     expect(told).not_to_have_text("all of it is shown")
     drawn = "document.querySelector('canvas').getContext('2d').getImageData(80, 8, 1, 1).data.join()"
     opened.page.wait_for_function(f"() => {drawn} === '{0x44},{0x77},{0xAA},255'")
+    assert opened.errors == []
+
+
+def test_a_table_of_many_workloads_prints_on_a4(opened: Opened, tmp_path: Path) -> None:
+    """With samples and three workloads a ranking has twelve columns: headings are broken, the page is not shrunk."""
+    names = ("factorisations", "eigenvalues", "heat conduction")
+    of = sampled()
+    works = tuple(replace(of.entries[3].workloads[0], workload=name) for name in names)
+    entries = tuple(
+        replace(each, score=191_640.5, spread=Spread(190_038.0, 2e5, 1_301_121.0), workloads=works)
+        if each.position else each
+        for each in of.entries
+    )  # fmt: skip
+    wide = replace(of, entries=entries, unit="EUR", criterion=Criterion.TOTAL_COST)
+    path = tmp_path / "wide.html"
+    path.write_text(ranking_page(wide, scenario(), "clue", "clue 0.1"))
+    opened.page.emulate_media(media="print")
+    opened.page.set_viewport_size({"width": 680, "height": 1000})
+    opened.page.goto(path.as_uri())
+    assert opened.page.locator("table[data-name=ranking] th").count() == 12
+    assert opened.page.evaluate(OVERFLOW) <= 0
+
+
+def test_a_timeline_of_days_is_in_hours(opened: Opened, tmp_path: Path) -> None:
+    """Times have the unit of the makespan, and lengths of segments their own: 90 s of 50 h are not 0.03 h."""
+    segments = np.array([(0, Activity.COMPUTE, 0, 0, 0.0, 90.0), (0, Activity.WAIT, 0, 0, 90.0, 180_000.0)], SEGMENT)
+    run = Result(180_000.0, "reference", (RankResult(0, 0, 180_000.0, 90.0, 0.0, 179_910.0),),
+                 timeline=Timeline(segments, ("",)))  # fmt: skip
+    path = tmp_path / "days.html"
+    path.write_text(result_page(run, machine(), "days", "clue", "clue 0.1"))
+    opened.page.goto(path.as_uri())
+    canvas, tip = opened.page.locator("canvas"), opened.page.locator(".tip")
+    canvas.hover(position={"x": 400, "y": 12})
+    expect(tip).to_have_text("rank 0: wait, 49.98 h, from 0.03 h to 50.00 h")
+    canvas.focus()
+    for _ in range(9):
+        for key in ("+", "ArrowLeft", "ArrowLeft"):  # to the beginning
+            opened.page.keyboard.press(key)
+    canvas.hover(position={"x": 60, "y": 12})
+    expect(tip).to_contain_text("rank 0: compute, 90 s, from 0.000")
     assert opened.errors == []
 
 

@@ -21,6 +21,7 @@ from clue.predict.application import Application
 from clue.purchase import Component, Option, Scenario, Workload
 from clue.steady.simulate import Part, Steady
 from clue.trace import Op, TraceBuilder
+from clue.uncertainty import Sampling, Spread
 from clue.units import Money
 from tests.report.cases import BUDGET, by_makespan, machine, many_ranks, ranking, result, trace
 
@@ -144,6 +145,20 @@ def test_scores_of_a_ranking_are_as_in_the_terminal() -> None:
     for unit, score, shown in (("ATS", 123_456.0, "123,456 ATS"), ("points", 83.04, "83.0"), ("s", 90.0, "90 s")):
         of = replace(ranking(), unit=unit, entries=(replace(placed, score=score),))
         assert f"1|Cheap|295,000 ATS|{shown}|small|" in Reader(of._repr_html_()).text
+
+
+def test_a_ranking_with_samples_shows_intervals_and_why_positions_are_shared() -> None:
+    """Options that samples cannot tell apart share a position: without intervals nobody sees why."""
+    entries = tuple(
+        replace(each, position=1, spread=Spread(80.0, 90.0, 200.0), best=share)
+        for each, share in zip((ranking().entries[3], ranking().entries[1]), (0.87, 0.13), strict=True)
+    )
+    text = Reader(replace(ranking(), entries=entries, sampling=Sampling(200))._repr_html_()).text
+    assert "#|option|price|score|score, 80% interval|best|workload|" in text
+    assert "1|Cheap|295,000 ATS|195.0|80.0 to 200.0|87%|small|" in text
+    assert "1|Fine|298,500 ATS|83.0|80.0 to 200.0|13%|small|" in text
+    assert "200 samples; options share a position unless the first of it is better in 90% of them" in text
+    assert "interval" not in Reader(ranking()._repr_html_()).text
 
 
 def test_a_ranking_counts_options_that_come_later_and_names_a_few_others() -> None:

@@ -27,9 +27,10 @@ from clue.report.page import ranking_page, ranking_pieces, result_page, timeline
 from clue.report.page import run as run_page
 from clue.report.page.content import LIMITS, content_of, decision, mean_makespan, sources
 from clue.report.page.parts import MOST_ROWS, Cell, Lines, Page, Picture, Sheet, TimelineData, sheet
+from clue.report.ranking.text import how_sampled
 from clue.result import SEGMENT, Activity, RankResult, Result, Timeline
-from clue.uncertainty import Sampling, Spread
-from clue.units import YEAR, Money
+from clue.uncertainty import Sampled, Sampling, Spread
+from clue.units import YEAR, Money, format_time
 from tests.report.cases import BUDGET, by_makespan, entry, machine, many_ranks, ranking, result
 
 #: Elements without an end tag.
@@ -78,6 +79,50 @@ def sampled() -> Ranking:
     return replace(ranking(), entries=entries, sampling=Sampling(200))
 
 
+def test_intervals_are_explained_as_in_the_terminal() -> None:
+    """The page says what the intervals contain, with the seed, and when options share a position."""
+    found = content_of(sampled(), scenario(), "clue", "clue 0.1").section("scores")
+    assert isinstance(found, Picture)
+    told = how_sampled(sampled()).replace("between the figures below scores and makespans", "within the thin lines")
+    assert found.caption == told and "At least 80% of 200 samples" in told and "share a position" in told
+
+
+def test_a_weighted_sum_shows_what_is_weighted() -> None:
+    """The figures of a weighted sum are in a table, in their own units, as in the terminal."""
+    weighted = {Criterion.MAKESPAN: (3.0, "s"), Criterion.TOTAL_COST: (1.5, "ATS")}
+    entries = tuple(
+        replace(each, parts={Criterion.MAKESPAN: 0.5 * each.position, Criterion.TOTAL_COST: 1e5 * each.position})
+        if each.position
+        else each
+        for each in ranking().entries
+    )
+    page = content_of(replace(ranking(), weighted=weighted, entries=entries), scenario(), "clue", "clue 0.1")
+    table = page.section("weighted")
+    assert isinstance(table, Sheet)
+    assert [name for name, _ in table.columns] == ["option", "3 × makespan", "1.5 × total cost"]
+    assert cells(page, "weighted") == [("Cheap", "500 ms", "100,000 ATS"), ("Fine", "1 s", "200,000 ATS")]
+    assert content_of(ranking(), scenario(), "clue", "clue 0.1").section("weighted") is None
+
+
+def test_notes_of_the_scenario_are_shown_once() -> None:
+    """A note has a section of its own and is no warning there, although the terminal lists both together."""
+    noted = replace(ranking(), warnings=("made up", "Cheap: curve from published values"))
+    page = content_of(noted, scenario(), "clue", "clue 0.1")
+    warnings, notes = page.section("warnings"), page.section("notes")
+    assert isinstance(warnings, Lines) and isinstance(notes, Lines)
+    assert (warnings.lines, notes.lines) == (("Cheap: curve from published values",), ("made up",))
+
+
+def test_costs_and_prices_in_the_decision_have_names() -> None:
+    """Of "59,077 EUR for 21,000 EUR" nobody knows which is which."""
+    costs = replace(ranking(), criterion=Criterion.TOTAL_COST, unit="ATS", higher_is_better=False)
+    assert decision(costs).startswith("Cheap comes first: total cost 195 ATS, price 295,000 ATS.")
+    of_a_run = replace(costs, criterion=Criterion.COST_PER_RUN, unit="ATS per run")
+    assert decision(of_a_run).startswith("Cheap comes first: cost 195 ATS per run, price 295,000 ATS.")
+    weighted = replace(ranking(), criterion=Criterion.WEIGHTED)
+    assert decision(weighted).startswith("Cheap comes first: 195.0 points for 295,000 ATS.")
+
+
 def test_programs_by_a_model_are_told_with_their_size() -> None:
     """Two sizes of one model are two programs, as are two sizes of an extrapolated one."""
     applications = (
@@ -118,6 +163,18 @@ def with_costs() -> Ranking:
     costs = {"Fine": bought, "Cheap": rented}
     entries = tuple(replace(each, cost=costs[each.option]) if each.position else each for each in ranking().entries)
     return replace(ranking(), entries=entries, life=2 * YEAR, discount_rate=0.03)
+
+
+def test_payments_mention_a_residual_value_only_if_there_is_one() -> None:
+    """Of the two options the bought one has a residual value; without it, payments are values of today and no more."""
+    whole = with_costs()
+    alone = replace(whole, entries=tuple(each for each in whole.entries if each.option != "Fine"))
+    captions = []
+    for each in (whole, alone):
+        years = content_of(each, scenario(), "clue", "clue 0.1").section("cost-years")
+        assert isinstance(years, Picture)
+        captions.append(years.caption)
+    assert captions == ["Values today; the last year includes the residual value.", "Values today."]
 
 
 def read(page: str) -> Reader:
@@ -257,7 +314,7 @@ def test_pieces_of_a_page_say_what_was_changed_and_what_is_being_computed() -> N
 
 def test_the_decision_says_how_sure_it_is() -> None:
     """The decision names options that share the first place; without samples, it says how to get a probability."""
-    assert decision(ranking()).endswith("Its probability was not computed: add --samples 200.")
+    assert decision(ranking()).endswith("No probability was computed: add --samples 200.")
     together = tuple(replace(each, position=1) if each.position else each for each in sampled().entries)
     assert decision(replace(sampled(), entries=together)).startswith("2 options cannot be told apart: Fine, Cheap.")
 
@@ -357,7 +414,8 @@ def test_a_time_that_is_not_simulated_says_so() -> None:
     ]  # fmt: skip
     first, second = page.section("makespan-1"), page.section("makespan-2")
     assert isinstance(first, Picture) and isinstance(second, Picture)
-    assert [name for name, _ in first.legend] == ["compute", "communicate", "wait", "not simulated"]
+    wait = "wait (also for the last rank to finish)"
+    assert [name for name, _ in first.legend] == ["compute", "communicate", wait, "not simulated"]
     assert len(second.legend) == 3
     told = [shape.told for shape in first.shapes]
     assert "1. Cheap: not simulated 8 s" in told and not any(each.startswith("1. Cheap: wait") for each in told)
@@ -442,10 +500,24 @@ def test_a_run_is_a_page_with_a_timeline() -> None:
     data = json.loads(timeline.data)
     assert [band["label"] for band in data["bands"]] == ["0", "1"]
     ticks = data["ticks"]
+    assert data["scale"] == ["s", 1]
     assert data["bands"][0]["at"] == [0, ticks // 2, 0, 0, ticks // 4, 2, 0, ticks // 4, 4]
     names = ["compute (no region)", "compute: solve", "send", "receive", "wait"]
     assert [name for name, _ in data["kinds"]] == [name for name, _ in timeline.kinds] == names
     read(result_page(result(), machine(), "<pair>", "clue simulate run.yaml", "clue 0.1"))
+
+
+def test_the_page_of_a_run_has_its_interval_and_the_reasons_for_its_width() -> None:
+    """A makespan of 4 s in 99 samples from 3.51 to 4.49 s: nine of the ten tenths between are 80 % and more."""
+    noisy = Sampled(Sampling(99), np.linspace(3.51, 4.49, 99), 4.0, reasons=("± 9% by 3 recordings",))
+    page = run_page.content_of(result(), machine(), "pair", "clue", "clue 0.1", sampled=noisy)
+    low, high = noisy.spread.low, noisy.spread.high
+    interval = f"{format_time(low)} to {format_time(high)}, median 4 s (99 samples, seed 0)"
+    assert 3.51 <= low < 3.62 and 4.38 < high <= 4.49
+    assert page.decision.startswith(f"It takes 4 s, 80 % interval {interval}: of its ranks' time 38% computing")
+    reasons = page.section("interval")
+    assert isinstance(reasons, Lines) and reasons.lines == ("± 9% by 3 recordings",)
+    assert run_page.content_of(result(), machine(), "pair", "clue", "clue 0.1").section("interval") is None
 
 
 def test_a_page_colours_regions_as_the_picture_does() -> None:

@@ -17,6 +17,7 @@ from clue.report.machine.plot import plot_machine
 from clue.report.model.plot import draw_model
 from clue.report.ranking.plot import plot_ranking
 from clue.report.result.communication import draw_communication
+from clue.report.shared import style
 from clue.report.timeline.plot import draw_timeline
 from clue.result import SEGMENT, Result, Timeline, Traffic
 from tests.report.cases import machine, many_ranks, ranking, result
@@ -42,6 +43,24 @@ def test_a_picture_of_a_model_counts_the_runs_that_it_leaves_out() -> None:
     for runs, told in ((alone, "All 5 runs"), ([*alone, mixed], "5 of 6 runs\n(others have no model, ")):
         model = Model("m", "nt", False, "runs.csv", "2026-12-01", tuple(runs), fit_cluster(runs, Method("nt")))
         assert any(text.startswith(told) for text in texts(draw_model(model)))
+
+
+def test_the_axes_of_a_model_have_figures_in_their_units() -> None:
+    """Of sizes 100 to 1600 and times up to 40 min, both axes have several round figures; times have their units."""
+    runs = tuple(Run(size, {"slow": Use(1)}, 1.5 * size) for size in (100.0, 200.0, 400.0, 800.0, 1600.0))
+    curves = draw_model(Model("m", "nt", False, "r.csv", "2026-12-01", runs, fit_cluster(runs, Method("nt")))).axes[0]
+    sizes, times = ([tick.get_text() for tick in axis.get_ticklabels()] for axis in (curves.xaxis, curves.yaxis))
+    assert {"100", "200", "500", "1,000"} <= set(sizes)
+    assert {"200 s", "500 s", "20 min"} <= set(times) and curves.get_ylabel() == "time"
+
+
+def test_a_short_logarithmic_axis_has_figures() -> None:
+    """Between 2,100 and 2,900 there is none of 1, 2, 3, 5 and 7 times a power of ten."""
+    axes = style.figure(4.0, 3.0, "short").subplots()
+    axes.set(xscale="log", xlim=(2100.0, 2900.0))
+    style.log_numbers(axes.xaxis)
+    shown = [tick.get_text() for tick in axes.xaxis.get_ticklabels()]
+    assert {"2,200", "2,400", "2,600", "2,800"} <= set(shown)
 
 
 def test_a_picture_of_a_link_within_a_node_has_the_fit_that_is_judged() -> None:

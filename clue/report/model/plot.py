@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from clue.models import Run, ranks_of
 from clue.models.model import Model
 from clue.report.model.text import configuration_text
 from clue.report.shared import style
-from clue.units import count_of, format_time
+from clue.units import count_of
 
 #: Largest number of configurations with a curve: those with most runs, from few ranks to many.
 MOST = 6
@@ -69,11 +68,10 @@ def _draw_curves(axes: Axes, model: Model, runs: list[Run]) -> None:
             label=name,
         )
     axes.set(xscale="log", yscale="log")
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    style.plain_numbers(axes.xaxis)
     some = f" ({len(shown)} of {len(names)} configurations)" if len(shown) < len(names) else ""
-    style.finish_axes(axes, "size", "seconds", f"Points measured, lines fitted{some}", grid="both")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda time, _: format_time(time)))
+    style.finish_axes(axes, "size", "time", f"Points measured, lines fitted{some}", grid="both")
+    style.log_numbers(axes.xaxis)
+    style.log_times(axes.yaxis)
 
 
 def _draw_pairs(axes: Axes, said: list[tuple[Run, float]], every: int) -> None:
@@ -88,4 +86,4 @@ def _draw_pairs(axes: Axes, said: list[tuple[Run, float]], every: int) -> None:
     told = f"All {every:,} runs" if len(pairs) == every else f"{len(pairs):,} of {count_of(every, 'run')}\n({others})"
     style.finish_axes(axes, "measured", "fitted", told, grid="both")
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda time, _: format_time(time)))
+        style.log_times(axis)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from clue.purchase import Ranking, Scenario
     from clue.report.page.parts import Page
     from clue.result import Result
+    from clue.uncertainty import Sampled
 
 _HERE = Path(__file__).parent
 #: Files that the page of a server loads from it, with their media types.
@@ -83,11 +84,22 @@ def ranking_page(
     return _alone(page, *(["timeline.js"] if watched else []))
 
 
-def result_page(result: Result, machine: Machine, title: str, command: str, by: str) -> str:
-    """Return the simulation of one program, with its timeline, as HTML; arguments as for :func:`ranking_page`."""
+def result_page(
+    result: Result, machine: Machine, title: str, command: str, by: str, *, sampled: Sampled | None = None
+) -> str:
+    """Return the simulation of one program, with its timeline, as HTML.
+
+    Args:
+        result: The simulation.
+        machine: The machine.
+        title: Title of the page.
+        command: The command that makes the page.
+        by: Name and version of the program that made it.
+        sampled: Makespans of samples, if requested.
+    """
     from clue.report.page.run import content_of  # noqa: PLC0415 - matplotlib
 
-    return _alone(content_of(result, machine, title, command, by), "timeline.js")
+    return _alone(content_of(result, machine, title, command, by, sampled=sampled), "timeline.js")
 
 
 def ranking_pieces(  # noqa: PLR0917 - what the page of a ranking takes

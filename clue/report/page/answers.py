@@ -8,7 +8,7 @@ from clue.purchase import Ranking
 from clue.purchase.questions.answers import BreakEven, Cheapest, Steps
 from clue.report.answers.text import break_even_sentence, cheapest_sentences, gain_headings, gain_words, steps_sentence
 from clue.report.page import parts
-from clue.report.page.charts import Chart, Line, Point, Row, Series, bars, lines
+from clue.report.page.charts import Chart, Line, Point, Row, Series, bars, dashes_of, lines
 from clue.report.page.parts import Cell, Section
 from clue.report.ranking.text import format_score
 from clue.report.shared import style
@@ -146,5 +146,5 @@ def _over_use(each: BreakEven) -> Chart:
     )
     words = f"Lines of what {each.own} and {each.cloud} cost over how much they are used. {break_even_sentence(each)}"
     legend = tuple((line.name, line.colour) for line in drawn)
-    title = f"{each.own} or {each.cloud}"
-    return Chart("break-even-use", title, words, height, tuple(shapes), legend, break_even_sentence(each))
+    title, caption = f"{each.own} or {each.cloud}", break_even_sentence(each)
+    return Chart("break-even-use", title, words, height, tuple(shapes), legend, caption, dashes_of(drawn))

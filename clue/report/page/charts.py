@@ -9,20 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from clue.report.shared import style
+from clue.report.shared import lettering, style
 
 #: Width of a chart in its own units; a page scales it to the available width.
 WIDTH = 960
-#: Room for names on the left of the marks and for figures on the right; and the width of a letter.
-_NAMES, _FIGURES, _LETTER = 230, 120, 7.4
+#: Room for names on the left of the marks and for figures on the right; the space beside text, and its size.
+_NAMES, _FIGURES, _SPACE, _LETTERS = 230, 120, 10, 14
 _ROW, _BAR, _TOP, _BOTTOM = 30, 18, 12, 52
 #: Height of a chart with two axes, and the room for the figures of the left axis.
 _HEIGHT, _LEFT, _RIGHT = 380, 100, 30
 #: Largest number of points with visible names; the others show theirs under the pointer.
 _NAMED = 12
-#: Shapes of points, one for each line or chart, which distinguish them without colours.
-_DOT, _RADIUS = 6, 3
+#: Radii of points: of emphasised ones, and of others.
+_DOT, _POINT = 6, 4
+#: Relative difference up to which figures are drawn as equal: their labels would need too many digits.
+_EQUAL = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class Chart:
         shapes: Its shapes, in the order of drawing.
         legend: Colours and their meanings; empty: no legend.
         caption: A remark below it, or nothing.
+        dashes: Dash pattern of each line of the legend; empty: its marks are areas.
     """
 
     name: str
@@ -63,6 +67,7 @@ class Chart:
     shapes: tuple[Shape, ...]
     legend: tuple[tuple[str, str], ...] = ()
     caption: str = ""
+    dashes: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
@@ -146,14 +151,14 @@ def bars(rows: Sequence[Row], series: Sequence[Series], axis: str, formatted: Fo
     above = [sum(max(each.figures[i], 0.0) for each in series) for i in range(len(rows))]
     below = [sum(min(each.figures[i], 0.0) for each in series) for i in range(len(rows))]
     intervals = [row.interval for row in rows if row.interval is not None]
-    room = max((len(row.figure) for row in rows), default=0) * _LETTER + 14
+    room = max((_length(row.figure) for row in rows), default=0.0) + 14
     low, high = min([0.0, *below, *(low for low, _ in intervals)]), max([0.0, *above, *(high for _, high in intervals)])
     scale = _Scale(low, high, _NAMES, WIDTH - max(_FIGURES, room))
     height = _TOP + _ROW * len(rows) + _BOTTOM
     shapes = list(_across(scale, height, axis))
     for i, row in enumerate(rows):
         y = _TOP + _ROW * i
-        shapes.append(_text(_NAMES - 10, y + 19, cut(row.name, _NAMES), anchor="end", told=row.name))
+        shapes.append(_text(_NAMES - _SPACE, y + 19, cut(row.name, _NAMES - _SPACE), anchor="end", told=row.name))
         right = left = 0.0
         for each in series:
             figure = each.figures[i]
@@ -186,9 +191,11 @@ def scatter(
     marked = [] if at is None else [at[0]]
     across, upwards = _axes([*xs, *marked], ys)
     shapes = [*_across(across, _HEIGHT, x_axis), *_upwards(upwards, y_axis)]
+    taken = [_around(across(each.x), upwards(each.y)) for each in points]
     if at is not None:
-        shapes += [_stroke(across(at[0]), _TOP, across(at[0]), _HEIGHT - _BOTTOM, "limit"),
-                   _text(across(at[0]) - 6, _TOP + 14, at[1], anchor="end")]  # fmt: skip
+        x, length = across(at[0]), _length(at[1])
+        shapes += [_stroke(x, _TOP, x, _HEIGHT - _BOTTOM, "limit"), _text(x - 6, _TOP + 14, at[1], anchor="end")]
+        taken += [(x - 2, _TOP, x + 2, _HEIGHT - _BOTTOM), _box(x - 6 - length, _TOP + 14, length)]
     first = sorted((each for each in points if each.first), key=lambda each: (each.x, each.y))
     if steps and len(first) > 1:
         shapes.append(Shape("path", {"d": _steps([(across(p.x), upwards(p.y)) for p in first]), "class": "front"}))
@@ -196,7 +203,7 @@ def scatter(
     shapes += [_dot(across(p.x), upwards(p.y), style.COMPUTE if p.first else style.QUIET, p.told, first=p.first)
                for p in ordered]  # fmt: skip
     named = [*first, *(each for each in points if not each.first)][:_NAMED]
-    shapes += _names([(across(p.x), upwards(p.y), p.name) for p in named])
+    shapes += _names([(across(p.x), upwards(p.y), p.name) for p in named], taken)
     return _HEIGHT, shapes
 
 
@@ -205,11 +212,11 @@ def lines(drawn: Sequence[Line], x_axis: str, y_axis: str) -> tuple[float, list[
     points = [point for line in drawn for point in line.points]
     across, upwards = _axes([each.x for each in points], [0.0, *(each.y for each in points)], tight=True)
     shapes = [*_across(across, _HEIGHT, x_axis), *_upwards(upwards, y_axis)]
-    for number, line in enumerate(drawn):
+    for line, dashes in zip(drawn, dashes_of(drawn), strict=True):
         places = [(across(point.x), upwards(point.y)) for point in line.points]
         path = "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in places)
-        shapes.append(Shape("path", {"d": path, "class": "line", "stroke": line.colour, "stroke-dasharray": _DASHES[
-            number % len(_DASHES)]}))  # fmt: skip
+        look = {"class": "line", "stroke": line.colour, "stroke-dasharray": dashes}
+        shapes.append(Shape("path", {"d": path, **look}))
         shapes += [_dot(x, y, line.colour, point.told, first=True)
                    for (x, y), point in zip(places, line.points, strict=True)]  # fmt: skip
     return _HEIGHT, shapes
@@ -217,6 +224,11 @@ def lines(drawn: Sequence[Line], x_axis: str, y_axis: str) -> tuple[float, list[
 
 #: Dash patterns of successive lines, which distinguish them without colours.
 _DASHES = ("none", "9 3", "3 3", "12 3 3 3", "6 6", "1 4", "15 5")
+
+
+def dashes_of(drawn: Sequence[Line]) -> tuple[str, ...]:
+    """Return the dash pattern of each line, for a legend."""
+    return tuple(_DASHES[number % len(_DASHES)] for number in range(len(drawn)))
 
 
 # --- axes ------------------------------------------------------------------------------------------------------------
@@ -242,7 +254,8 @@ class _Scale:
     def format(self, figure: float) -> str:
         """Format a round figure with enough digits to distinguish it from its neighbours."""
         if self.step >= 1e9 or self.step < 1e-6:
-            return f"{figure:g}"
+            digits = math.ceil(math.log10(max(abs(self.low), abs(self.high)) / self.step)) + 1
+            return f"{figure:.{max(digits, 6)}g}"
         return f"{figure:,.{max(0, -math.floor(math.log10(self.step) + 1e-9))}f}"
 
 
@@ -259,8 +272,10 @@ def _axes(xs: Sequence[float], ys: Sequence[float], *, tight: bool = False) -> t
     found = []
     for figures, begin, end in ((xs, _LEFT, WIDTH - _RIGHT), (ys, _HEIGHT - _BOTTOM, _TOP)):
         low, high = min(figures), max(figures)
-        room = (high - low or abs(high) or 1.0) * (margin if figures is xs else 0.08)
-        found.append(_Scale(low if low >= 0 > low - room or low == 0 else low - room, high + room, begin, end))
+        span = high - low if high - low > _EQUAL * abs(high) else 0.0
+        room = (span or abs(high) or 1.0) * (margin if figures is xs else 0.08)
+        # An axis of figures that are not negative begins at zero or above it.
+        found.append(_Scale(max(low - room, 0.0) if low >= 0 else low - room, high + room, begin, end))
     return found[0], found[1]
 
 
@@ -288,10 +303,21 @@ def _upwards(scale: _Scale, label: str) -> Iterator[Shape]:
 # --- shapes ----------------------------------------------------------------------------------------------------------
 
 
+def _length(text: str) -> float:
+    """Return the length of a text in a wide font: browsers differ in theirs, and most are narrower."""
+    known = "".join(each if lettering.family_of(each) is not None else "W" for each in text)
+    return lettering.width(known, _LETTERS) * 72
+
+
 def cut(text: str, room: float) -> str:
     """Return the part of a text that fits, with an ellipsis if it is cut."""
-    most = max(int(room / _LETTER), 2)
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    if _length(text) <= room:
+        return text
+    low, high = 1, len(text) - 1
+    while low < high:
+        kept = (low + high + 1) // 2
+        low, high = (kept, high) if _length(text[:kept] + "…") <= room else (low, kept - 1)
+    return text[:low].rstrip() + "…"
 
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", told: str = "") -> Shape:
@@ -304,7 +330,7 @@ def _rect(x: float, y: float, width: float, colour: str, told: str) -> Shape:
 
 
 def _dot(x: float, y: float, colour: str, told: str, *, first: bool) -> Shape:
-    size = _DOT if first else _RADIUS + 1
+    size = _DOT if first else _POINT
     return Shape("circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": size, "fill": colour}, told=told)
 
 
@@ -325,15 +351,31 @@ def _steps(places: Sequence[tuple[float, float]]) -> str:
     return f"M{x:.1f} {y:.1f}" + "".join(f" H{x:.1f} V{y:.1f}" for x, y in rest)
 
 
-def _names(places: Sequence[tuple[float, float, str]]) -> Iterator[Shape]:
-    """Yield names beside their points, except names that would overlap earlier ones."""
-    taken: list[tuple[float, float, float]] = []
-    for x, y, name in places:
+#: Left, top, right and bottom end of a box.
+Box: TypeAlias = tuple[float, float, float, float]
+
+
+def _names(named: Sequence[tuple[float, float, str]], taken: list[Box]) -> Iterator[Shape]:
+    """Yield names beside their points, except names that would overlap earlier ones or what is taken."""
+    for x, y, name in named:
         shown = cut(name, 200)
-        width, left = len(shown) * _LETTER, x + 10 + len(shown) * _LETTER > WIDTH
-        begin = x - 10 - width if left else x + 10
-        for at in (y - 8, y + 18):
-            if all(abs(at - other) > 16 or begin + width < low or high < begin for low, high, other in taken):
-                taken.append((begin, begin + width, at))
-                yield _text(begin + width if left else begin, at, shown, anchor="end" if left else "start")
+        length = _length(shown)
+        for begin, at in ((x + side, y + below) for below in (-8, 18) for side in (_SPACE, -_SPACE - length)):
+            box = _box(begin, at, length)
+            if begin > _LEFT and begin + length < WIDTH and not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                yield _text(begin, at, shown) if begin > x else _text(begin + length, at, shown, anchor="end")
                 break
+
+
+def _around(x: float, y: float) -> Box:
+    return x - _DOT, y - _DOT, x + _DOT, y + _DOT
+
+
+def _box(begin: float, y: float, length: float) -> Box:
+    """Return the box of a text, by the beginning and the height of its line."""
+    return begin, y - 11, begin + length, y + 4
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clue.machine import Machine
 from clue.printable import printable
 from clue.purchase import Component, Criterion, Entry, Ranking, Scenario, WorkloadOutcome
+from clue.purchase.outcome import score_words
 from clue.purchase.pareto import front
 from clue.purchase.queue.mix import Sharing
 from clue.report.explanation.ranking_text import LEAST_ROWS, options_of, outcome_of, verdict
@@ -20,9 +21,18 @@ from clue.report.page.costs import cost_sections
 from clue.report.page.parts import Cell, Page, Section, Sheet
 from clue.report.page.queues import queue_sections
 from clue.report.page.timelines import timeline_of
-from clue.report.ranking.breakdown import PARTS, Parts, added_parts, shown_parts
+from clue.report.ranking.breakdown import PARTS, Parts, added_parts, legend_of, shown_parts
 from clue.report.ranking.scores import ordered, score_parts
-from clue.report.ranking.text import format_score, format_split, later, not_ranked, pareto_front, ranking_title
+from clue.report.ranking.text import (
+    format_score,
+    format_split,
+    how_sampled,
+    later,
+    not_ranked,
+    pareto_front,
+    ranking_title,
+    weighted_heads,
+)
 from clue.report.shared import style
 from clue.report.shared.scale import time_scale
 from clue.report.shared.table import NONE
@@ -88,6 +98,8 @@ def _sections(
 ) -> Iterator[Section]:
     if placed:
         yield _ranking(ranking, placed)
+        if ranking.weighted:
+            yield _weighted(ranking, placed)
     if left_out := [*later(ranking), *not_ranked(ranking)]:
         yield parts.lines("left-out", "Not ranked", left_out)
     if placed:
@@ -100,8 +112,9 @@ def _sections(
     yield from answer_sections(ranking)
     if placed:
         yield _changes(ranking, placed, explanation)
-    if ranking.warnings:
-        yield parts.lines("warnings", "Warnings", ranking.warnings)
+    # Notes of the scenario have a section of their own.
+    if warnings := [each for each in ranking.warnings if each not in scenario.notes]:
+        yield parts.lines("warnings", "Warnings", warnings)
     yield parts.lines("limits", "Limits of every prediction", limits_of(scenario))
     yield _options(scenario)
     yield _workloads(scenario)
@@ -138,18 +151,24 @@ def decision(ranking: Ranking, *, awaited: bool = False) -> str:
         certainty = "" if awaited else _certainty(first[0], ranking, "The first of them")
         return f"{len(first)} options cannot be told apart: {names}. {certainty}".rstrip()
     best = first[0]
-    price = f" for {best.price}" if best.price is not None and best.price.amount else ""
     certainty = "" if awaited else _certainty(best, ranking, "It")
-    return f"{best.option} comes first: {_score(best, ranking)}{price}. {certainty}".rstrip()
+    return f"{best.option} comes first: {_score_and_price(best, ranking)}. {certainty}".rstrip()
 
 
-def _score(entry: Entry, ranking: Ranking) -> str:
-    return format_score(entry.score, ranking.unit) + (" points" if ranking.unit == "points" else "")
+def _score_and_price(entry: Entry, ranking: Ranking) -> str:
+    """Return the score and the price, each with its name if they could be taken for each other."""
+    score = format_score(entry.score, ranking.unit) + (" points" if ranking.unit == "points" else "")
+    price = "" if entry.price is None or not entry.price.amount else str(entry.price)
+    if ranking.unit == "points" or ranking.criterion is Criterion.MAKESPAN:
+        return f"{score} for {price}" if price else score
+    # "per run" is in the unit.
+    named = f"{ranking.criterion.value.replace('_', ' ').removesuffix(' per run')} {score}"
+    return f"{named}, price {price}" if price else named
 
 
 def _certainty(entry: Entry, ranking: Ranking, subject: str) -> str:
     if ranking.sampling is None or entry.best is None:
-        return "Its probability was not computed: add --samples 200."
+        return "No probability was computed: add --samples 200."
     share = format_probability(entry.best)
     return f"{subject} is the best option in {share} of {ranking.sampling.samples} samples of the uncertainty."
 
@@ -174,16 +193,17 @@ def _ranking(ranking: Ranking, placed: Sequence[Entry]) -> Sheet:
         *((f"{name}: makespan" if len(workloads) > 1 else "makespan", True) for name in workloads),
         *((f"{name}: instances × ranks" if len(workloads) > 1 else "instances × ranks", False) for name in workloads),
     ]
-    rows = [tuple(_option(entry, ranking, workloads)) for entry in placed]
+    scores = score_words(ranking, placed[: parts.MOST_ROWS])
+    rows = [tuple(_option(entry, ranking, workloads, scores)) for entry in placed]
     found = parts.sheet("ranking", "Ranking", columns, rows, pareto_front(ranking), [each.option for each in placed])
     return replace(found, is_part=ranking.first is not None)
 
 
-def _option(entry: Entry, ranking: Ranking, workloads: Sequence[str]) -> Iterator[Cell]:
+def _option(entry: Entry, ranking: Ranking, workloads: Sequence[str], scores: Mapping[str, str]) -> Iterator[Cell]:
     yield Cell(str(entry.position), entry.position)
     yield Cell(entry.option)
     yield _money(entry.price)
-    yield Cell(format_score(entry.score, ranking.unit), entry.score)
+    yield Cell(scores.get(entry.option, NONE), entry.score)
     if ranking.sampling is not None:
         ends = () if entry.spread is None else (entry.spread.low, entry.spread.high)
         low = None if entry.spread is None else entry.spread.low
@@ -194,6 +214,22 @@ def _option(entry: Entry, ranking: Ranking, workloads: Sequence[str]) -> Iterato
         yield Cell(outcomes[name].told, outcomes[name].makespan) if name in outcomes else Cell(NONE)
     for name in workloads:
         yield Cell(format_split(outcomes[name])) if name in outcomes else Cell(NONE)
+
+
+def _weighted(ranking: Ranking, placed: Sequence[Entry]) -> Sheet:
+    """Return the figures of which weighted sums consist."""
+    columns = [("option", False), *((head, True) for head in weighted_heads(ranking))]
+    rows = [
+        (
+            Cell(each.option),
+            *(
+                Cell(format_score(each.parts.get(by), unit), each.parts.get(by))
+                for by, (_, unit) in ranking.weighted.items()
+            ),
+        )
+        for each in placed
+    ]
+    return parts.sheet("weighted", "What is weighted", columns, rows)
 
 
 # --- charts ----------------------------------------------------------------------------------------------------------
@@ -214,11 +250,11 @@ def _scores(ranking: Ranking, placed: Sequence[Entry], total: int) -> Chart:
         Series(name, colour, [figure / length for figure in figures])
         for (name, figures), colour in zip(shares.items(), colours, strict=True)
     ]
+    scores = score_words(ranking, placed)
     rows = [
         Row(
             f"{each.position}. {each.option}",
-            format_score(each.score, ranking.unit)
-            + ("" if each.best is None else f", best in {format_probability(each.best)}"),
+            scores.get(each.option, NONE) + ("" if each.best is None else f", best in {format_probability(each.best)}"),
             None if each.spread is None else (each.spread.low / length, each.spread.high / length),
         )
         for each in placed
@@ -228,10 +264,11 @@ def _scores(ranking: Ranking, placed: Sequence[Entry], total: int) -> Chart:
     axis = f"{criterion if criterion == unit else f'{criterion} ({unit})' if unit else criterion}, {better} is better"
     height, shapes = bars(rows, series, axis, lambda figure: format_score(figure * length, ranking.unit))
     words = f"Bars of the scores of {len(rows)} options; {axis}. The figures are in the table of the ranking."
-    interval = "Thin lines: 80 % intervals. " if any(each.spread is not None for each in placed) else ""
+    sampled = any(each.spread is not None for each in placed)
+    told = how_sampled(ranking, "within the thin lines") if sampled else ""
     legend = tuple((each.name, each.colour) for each in series) if len(series) > 1 else ()
     return Chart(
-        "scores", "Scores", words, height, tuple(shapes), legend, f"{interval}{first_of(len(rows), total)}".strip()
+        "scores", "Scores", words, height, tuple(shapes), legend, f"{told} {first_of(len(rows), total)}".strip()
     )
 
 
@@ -359,14 +396,16 @@ def _makespans(placed: Sequence[Entry]) -> Iterator[Section]:
         title = "Makespans broken down" + (f": {name}" if len(workloads) > 1 else "")
         words = f"Bars of the makespans of {name} on {len(rows)} options, made of computing, communicating and waiting."
         caption = first_of(len(shown), len(placed))
-        chart = Chart(f"makespan-{number}", printable(title), words, height, tuple(shapes), kinds, caption)
+        legend = legend_of(len(kinds))
+        chart = Chart(f"makespan-{number}", printable(title), words, height, tuple(shapes), legend, caption)
         yield parts.picture(chart)
         listed += [(entry.option, name, times) for (entry, _), times in zip(found, made, strict=True)]
     if listed:
         kinds = PARTS[: shown_parts(times for *_, times in listed)]
         columns = [("option", False), ("workload", False), *((what, True) for what, _ in kinds)]
         cells = [(Cell(option), Cell(name), *list(_times(times))[: len(kinds)]) for option, name, times in listed]
-        yield parts.sheet("makespan-parts", "Parts of makespans, means over ranks", columns, cells)
+        caption = "Waiting includes that for the last rank to finish."
+        yield parts.sheet("makespan-parts", "Parts of makespans, means over ranks", columns, cells, caption)
 
 
 def _times(times: Parts) -> Iterator[Cell]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from clue.purchase import Entry, Ranking
 from clue.purchase.outcome import OptionCost
 from clue.report.page import parts
-from clue.report.page.charts import Chart, Line, Point, Row, Series, bars, lines
+from clue.report.page.charts import Chart, Line, Point, Row, Series, bars, dashes_of, lines
 from clue.report.page.parts import Cell, Section
 from clue.report.ranking.text import ITEMS, costs_title
 from clue.report.shared import style
@@ -76,9 +76,11 @@ def _years(known: Known) -> Chart:
     height, shapes = lines(drawn, "years", f"paid up to then ({currency})")
     ends = "; ".join(f"{each.option} {format_amount(cost.by_year[-1][1])} {currency}" for each, cost in shown)
     words = f"Lines of what is paid up to the end of each year, as values today. At the end: {ends}."
-    caption = f"Values today; the last year includes the residual value. {_left(shown, known)}".strip()
+    last = "; the last year includes the residual value" if any("residual" in c.sheet.items for _, c in shown) else ""
+    caption = f"Values today{last}. {_left(shown, known)}".strip()
     legend = tuple((line.name, line.colour) for line in drawn)
-    return Chart("cost-years", "Cost over the years", words, height, tuple(shapes), legend, caption)
+    dashes = dashes_of(drawn)
+    return Chart("cost-years", "Cost over the years", words, height, tuple(shapes), legend, caption, dashes)
 
 
 def _paid(known: Known) -> Section:

@@ -83,6 +83,7 @@ class Picture:
     shapes: tuple[Shape, ...]
     legend: tuple[tuple[str, str], ...]
     caption: str
+    dashes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,8 @@ def picture(chart: Drawing) -> Picture:
     )
     legend = tuple((printable(name), colour) for name, colour in chart.legend)
     size = (chart.width, chart.height)
-    return Picture(chart.name, chart.title, printable(chart.words), *size, shapes, legend, printable(chart.caption))
+    caption = printable(chart.caption)
+    return Picture(chart.name, chart.title, printable(chart.words), *size, shapes, legend, caption, chart.dashes)
 
 
 def again(command: str, by: str) -> Again:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from clue.purchase import Entry, Ranking
 from clue.purchase.queue.replications import QueueOutcome
 from clue.report.page import parts
-from clue.report.page.charts import Chart, Line, Point, Row, Series, bars, lines
+from clue.report.page.charts import Chart, Line, Point, Row, Series, bars, dashes_of, lines
 from clue.report.page.parts import Cell, Section
 from clue.report.queue.text import HOUR, figures_of, how_queued
 from clue.report.shared import style
@@ -109,7 +109,7 @@ def _curves(known: Known) -> Chart:
     height, shapes = lines(drawn, "load: work as a share of what nodes can do", f"mean waiting ({scale.unit})")
     words = "Lines of how long a job waits on average where the same jobs come faster or slower."
     legend = tuple((line.name, line.colour) for line in drawn)
-    return Chart("queue-load", "Waiting over load", words, height, tuple(shapes), legend, some)
+    return Chart("queue-load", "Waiting over load", words, height, tuple(shapes), legend, some, dashes_of(drawn))
 
 
 def _loads(known: Known) -> Section:

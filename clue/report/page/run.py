@@ -10,31 +10,39 @@ from clue.report.page import parts
 from clue.report.page.content import LIMITS, sources
 from clue.report.page.parts import Cell, Page, Section, Sheet
 from clue.report.page.timelines import timeline_of
+from clue.report.result.text import interval_of
 from clue.report.shared.spending import spending
 from clue.result import Result
+from clue.uncertainty import Sampled
 from clue.units import count_of, format_number, format_time
 
 
-def content_of(result: Result, machine: Machine, title: str, command: str, by: str) -> Page:
+def content_of(
+    result: Result, machine: Machine, title: str, command: str, by: str, *, sampled: Sampled | None = None
+) -> Page:
     """Return the content of the page; arguments as for :func:`clue.report.page.result_page`."""
     return Page(
         title=printable(title),
         about=printable(f"{count_of(len(result.ranks))} on {machine.name}, {count_of(len(machine.nodes), 'node')}; "
                         f"simulated by the {result.engine} engine"),
-        decision=printable(_sentence(result)),
-        sections=tuple(_sections(result, machine, parts.again(command, by))),
+        decision=printable(_sentence(result, sampled)),
+        sections=tuple(_sections(result, machine, parts.again(command, by), sampled)),
     )  # fmt: skip
 
 
-def _sentence(result: Result) -> str:
+def _sentence(result: Result, sampled: Sampled | None) -> str:
     spent = spending(result)
-    return f"It takes {format_time(result.makespan)}" + (f": of its ranks' time {spent}." if spent else ".")
+    takes = f"It takes {format_time(result.makespan)}"
+    takes += f", 80 % interval {interval_of(sampled)}" if sampled is not None else ""
+    return takes + (f": of its ranks' time {spent}." if spent else ".")
 
 
-def _sections(result: Result, machine: Machine, again: parts.Again) -> Iterator[Section]:
+def _sections(result: Result, machine: Machine, again: parts.Again, sampled: Sampled | None) -> Iterator[Section]:
     if result.timeline is not None and result.makespan > 0:
         yield timeline_of(result)
     yield _ranks(result)
+    if sampled is not None and sampled.reasons:
+        yield parts.lines("interval", "Width of the interval", sampled.reasons)
     if result.warnings:
         yield parts.lines("warnings", "Warnings", map(str, result.warnings))
     yield parts.lines("limits", "Limits of every prediction", LIMITS[:2])

@@ -17,9 +17,14 @@ for (const figure of document.querySelectorAll(".timeline")) {
   });
   const seconds = (ticks) => ticks / data.ticks * data.end;
   const time = (value) => {
-    const [factor, unit] = data.end < 1e-3 ? [1e6, "us"] : data.end < 1 ? [1e3, "ms"] : [1, "s"];
-    const digits = Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.max(seconds(to - from) * factor, 1e-12)))));
-    return `${(value * factor).toFixed(digits)} ${unit}`;
+    const [unit, length] = data.scale;
+    const digits = Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.max(seconds(to - from) / length, 1e-12)))));
+    return `${(value / length).toFixed(digits)} ${unit}`;
+  };
+  const units = [[1e-6, "ns", 1e-9], [1e-3, "us", 1e-6], [1, "ms", 1e-3], [600, "s", 1], [7200, "min", 60], [Infinity, "h", 3600]];
+  const duration = (value) => {  // as clue.units.format_time: a short segment of a long run is not 0.00 s
+    const [, unit, length] = units.find(([limit]) => value < limit);
+    return value === 0 ? "0 s" : `${Number((value / length).toPrecision(4))} ${unit}`;
   };
   const after = (list, value) => {  // the first index whose value is greater
     let [low, high] = [0, list.length];
@@ -93,7 +98,7 @@ for (const figure of document.querySelectorAll(".timeline")) {
     const k = band ? after(band.end, at) : -1;
     if (!band || k >= band.begin.length || band.begin[k] > at) { hush(); return; }
     const [begin, end] = [seconds(band.begin[k]), seconds(band.end[k])];
-    say(`${data.unit} ${band.label}: ${data.kinds[band.kind[k]][0]}, ${time(end - begin)}, from ${time(begin)} to ${time(end)}`, event.clientX, event.clientY);
+    say(`${data.unit} ${band.label}: ${data.kinds[band.kind[k]][0]}, ${duration(end - begin)}, from ${time(begin)} to ${time(end)}`, event.clientX, event.clientY);
   });
   new ResizeObserver(() => { if (canvas.clientWidth !== width) requestAnimationFrame(draw); }).observe(figure);
   addEventListener("beforeprint", draw);

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from clue.printable import printable
 from clue.report.page.parts import TimelineData
+from clue.report.shared.scale import time_scale
 from clue.report.timeline.bands import MOST_BANDS, Band, Layout, by_rank, layout, sample
 from clue.report.timeline.plot import kinds_of, region_label
 from clue.report.timeline.shares import seconds_by_kind
@@ -56,9 +57,11 @@ def timeline_of(result: Result, name: str = "timeline", title: str = "Timeline",
         {"label": printable(band.label), "at": _numbers(piece, result.makespan, least, len(regions))}
         for band, piece in zip(of.bands, drawn, strict=True)
     ]
+    scale = time_scale(result.makespan)
     data = {
         "end": result.makespan,
         "ticks": _TICKS,
+        "scale": [scale.unit, scale.length],
         "unit": of.unit,
         "kinds": [[printable(name), colour] for name, colour in shown],
         "bands": bands,

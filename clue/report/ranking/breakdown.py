@@ -67,12 +67,8 @@ def draw_breakdown(ranking: Ranking) -> Figure:
         _draw_panel(axes, name, each, _WIDTHS[columns], shown)
     for unused in grid[len(panels) :]:
         unused.set_axis_off()
-    words = {"wait": "wait (also for the last rank to finish)"}
-    style.legend_below(
-        drawn,
-        [Patch(color=colour) for _, colour in PARTS[:shown]],
-        [words.get(what, what) for what, _ in PARTS[:shown]],
-    )
+    legend = legend_of(shown)
+    style.legend_below(drawn, [Patch(color=colour) for _, colour in legend], [what for what, _ in legend])
     return drawn
 
 
@@ -122,6 +118,12 @@ def added_parts(components: Sequence[ComponentOutcome]) -> Parts:
 def shown_parts(found: Iterable[Parts]) -> int:
     """Return how many of :data:`PARTS` are shown: the last one only where there is such time."""
     return len(PARTS) if any(unknown for *_, unknown in found) else len(PARTS) - 1
+
+
+def legend_of(shown: int) -> tuple[tuple[str, str], ...]:
+    """Return the names of the first parts for a legend, with their colours."""
+    words = {"wait": "wait (also for the last rank to finish)"}
+    return tuple((words.get(what, what), colour) for what, colour in PARTS[:shown])
 
 
 def mean_parts(outcome: ComponentOutcome) -> tuple[float, float, float] | None:

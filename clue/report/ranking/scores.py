@@ -11,10 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from clue.purchase import Entry, Ranking
+from clue.purchase.outcome import score_words
 from clue.report.ranking.text import format_score
-from clue.report.shared import style
+from clue.report.shared import lettering, style
 from clue.report.shared.lettering import fit
 from clue.report.shared.scale import time_scale
+from clue.report.shared.table import NONE
 from clue.units import Money, count_of, format_probability
 
 #: Largest numbers of drawn options: with a position, and without one.
@@ -22,8 +24,10 @@ MOST_PLACED, MOST_OTHERS = 40, 10
 #: Largest number of workloads with a colour of their own.
 _MOST_WORKLOADS = len(style.SERIES)
 _WIDTH = 11.0
-#: Widths in inches: a name, the bars of scores, the words beside the budget.
-_NAME, _SCORES, _PRICES = 2.1, 4.2, 3.3
+#: Widths in inches: a name, the bars of scores, the words beside the budget, the bars of prices.
+_NAME, _SCORES, _PRICES, _BARS = 2.1, 4.2, 3.3, 3.1
+#: Points between the beginning of a bar and its figure.
+_GAP = 6
 #: Least price that is shown in millions.
 _MILLIONS = 1e8
 
@@ -138,7 +142,8 @@ def _draw_scores(drawn: Figure, axes: Axes, ranking: Ranking, entries: Sequence[
         axes.barh(rows, np.array(values) / factor, 0.62, left=left, color=colour, edgecolor=style.PAPER, linewidth=0.8)
         left += np.array(values) / factor
     ends = np.maximum(left, _draw_intervals(axes, entries, factor))
-    texts = [_figure(each, ranking) if each.position is not None else _why(each) for each in entries]
+    words = score_words(ranking, entries)
+    texts = [_figure(each, words) if each.position is not None else _why(each) for each in entries]
     for row, (entry, text) in enumerate(zip(entries, texts, strict=True)):
         style.note(axes, text, (ends[row], row), 5, colour=style.INK if entry.position is not None else style.QUIET)
     better = "higher" if ranking.higher_is_better else "lower"
@@ -166,8 +171,8 @@ def _draw_intervals(axes: Axes, entries: Sequence[Entry], factor: float) -> npt.
     return ends
 
 
-def _figure(entry: Entry, ranking: Ranking) -> str:
-    score = format_score(entry.score, ranking.unit)
+def _figure(entry: Entry, words: Mapping[str, str]) -> str:
+    score = words.get(entry.option, NONE)
     return score if entry.best is None else f"{score}   best in {format_probability(entry.best)}"
 
 
@@ -196,9 +201,15 @@ def _draw_prices(axes: Axes, ranking: Ranking, entries: Sequence[Entry]) -> None
     )
     for bar, entry in zip(bars, entries, strict=True):
         bar.set_hatch("" if entry.affordable else "////")
-    for row, entry in enumerate(entries):
-        text = str(entry.price or "no price stated")
-        style.note(axes, text, (0, row), 6, behind="" if entry.affordable else style.UNUSED)
+    texts = [str(each.price or "no price stated") for each in entries]
+    most = highest * 1.06 or 1.0
+    # Where the budget's line would cross the figures, they stand behind it.
+    longest = max((lettering.width(text, style.TICK) for text in texts), default=0.0)
+    begin = budget / factor if 0 < budget / most * _BARS < longest + 2 * _GAP / 72 else 0.0
+    for row, (entry, amount, text) in enumerate(zip(entries, amounts, texts, strict=True)):
+        # A figure on the hatched bar of an option that costs too much needs a ground of its own.
+        hatched = amount > 0 and not entry.affordable
+        style.note(axes, text, (begin, row), _GAP, behind=style.UNUSED if hatched else "")
     told = "price" if ranking.budget is None else f"price; budget {ranking.budget} (dashed)"
     style.finish_axes(
         axes,
@@ -208,7 +219,7 @@ def _draw_prices(axes: Axes, ranking: Ranking, entries: Sequence[Entry]) -> None
     )
     style.round_ticks(axes.xaxis, 3)
     style.plain_numbers(axes.xaxis)
-    axes.set_xlim(0, highest / factor * 1.06 or 1.0)
+    axes.set_xlim(0, most / factor)
     if ranking.budget is not None:
         axes.axvline(budget / factor, color=style.INK, linewidth=1, linestyle=(0, (4, 3)))
 

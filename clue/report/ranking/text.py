@@ -114,8 +114,13 @@ def format_score(score: float | None, unit: str) -> str:
     return NONE if score is None else format_measure(score, unit)
 
 
-def how_sampled(ranking: Ranking) -> str:
-    """State what the intervals contain; ``""`` if there are none."""
+def how_sampled(ranking: Ranking, where: str = "between the figures below scores and makespans") -> str:
+    """State what the intervals contain; ``""`` if there are none.
+
+    Args:
+        ranking: The ranking.
+        where: Where the intervals are shown, in words that follow "lie".
+    """
     from clue.uncertainty import CERTAIN, LEVEL  # noqa: PLC0415 - numpy
 
     sampling, error = ranking.sampling, ranking.error
@@ -129,7 +134,7 @@ def how_sampled(ranking: Ranking) -> str:
     noise = "the stated noise" if sampling.noise else "what replays of a part may be off by"
     return (
         f"At least {LEVEL:.0%} of {count_of(sampling.samples, 'sample')} of {noise}{model} (seed {sampling.seed}) lie "
-        "between the figures below scores and makespans. best: in how many samples the option is the best. Options "
+        f"{where}. best: in how many samples the option is the best. Options "
         f"share a position unless the first of it is better in {CERTAIN:.0%} of the samples."
     )
 
@@ -142,6 +147,8 @@ def _placed(ranking: Ranking) -> list[Entry]:
 
 def ranking_table(ranking: Ranking) -> Table | None:
     """Return the options that have a position with their workloads; ``None`` if none has."""
+    from clue.purchase.outcome import score_words  # noqa: PLC0415 - numpy
+
     entries = _placed(ranking)
     if not entries:
         return None
@@ -153,17 +160,19 @@ def ranking_table(ranking: Ranking) -> Table | None:
     # Only the option's name may be broken: lines of the workload's columns belong together.
     for column in shown.columns[4:]:
         column.no_wrap, column.overflow = True, "ellipsis"
+    scores = score_words(ranking, entries)
     for entry in entries:
-        option = (str(entry.position), entry.option, str(entry.price or NONE), _score(entry, ranking.unit))
+        score = _score(entry, scores.get(entry.option, NONE), ranking.unit)
+        option = (str(entry.position), entry.option, str(entry.price or NONE), score)
         lines = list(zip(*_workload_lines(entry), strict=True)) or [()] * 4
         share = (_share(entry),) if best else ()
         add_row(shown, *option, *share, *lines[: 4 if points else 3], end_section=True)
     return shown
 
 
-def _score(entry: Entry, unit: str) -> str | tuple[str, str]:
+def _score(entry: Entry, score: str, unit: str) -> str | tuple[str, str]:
     """Return a score; it is on a line of its own if its interval is below it."""
-    score, spread = format_score(entry.score, unit), entry.spread
+    spread = entry.spread
     if spread is None:
         return score
     return score, f"{format_score(spread.low, unit)} to {format_score(spread.high, unit)}"
@@ -227,15 +236,20 @@ def parts_table(ranking: Ranking) -> Fitted | None:
     """Show the figures of which the weighted sums of options consist."""
     if not ranking.weighted:
         return None
-    columns = [
-        f"{format_number(weight) if weight == int(weight) else f'{weight:g}'} × {criterion.value.replace('_', ' ')}"
-        for criterion, (weight, _) in ranking.weighted.items()
-    ]
+    columns = weighted_heads(ranking)
     shown = table("option", *columns, numbers=columns, title="What is weighted")
     for entry in _placed(ranking):
         figures = (format_score(entry.parts.get(by), unit) for by, (_, unit) in ranking.weighted.items())
         add_row(shown, entry.option, *figures)
     return Fitted(shown)
+
+
+def weighted_heads(ranking: Ranking) -> list[str]:
+    """Return the weight and the name of each criterion of a weighted sum."""
+    return [
+        f"{format_number(weight) if weight == int(weight) else f'{weight:g}'} × {criterion.value.replace('_', ' ')}"
+        for criterion, (weight, _) in ranking.weighted.items()
+    ]
 
 
 def pareto_front(ranking: Ranking) -> str:

@@ -30,31 +30,30 @@ def result_text(
     """Show a simulation: its makespan, the ranks (beyond 32 a summary and the slowest), regions and warnings."""
     return stack(
         heading(title) if title else None,
-        _summary(result, sampled, steady if steady is not None and steady.loops else None),
+        facts(figures_of(result, sampled, steady)),
         ranks_table(result) if len(result.ranks) <= MOST_RANKS else _many_ranks(result),
         _regions(result),
         warnings_text(result.warnings),
     )
 
 
-def _summary(result: Result, sampled: Sampled | None, steady: Steady | None) -> Table:
+def figures_of(
+    result: Result, sampled: Sampled | None = None, steady: Steady | None = None
+) -> tuple[tuple[str, str], ...]:
+    """Return the names and texts of the figures of a whole simulation; the text of one that it lacks is empty."""
     traffic = result.traffic
-    return facts(
-        (
-            ("makespan", format_time(result.makespan)),
-            ("80 % interval", _interval(sampled) if sampled is not None else ""),
-            ("its width", "; ".join(sampled.reasons) if sampled is not None else ""),
-            ("80 % interval", f"{format_time(steady.low)} to {format_time(steady.high)}" if steady else ""),
-            ("simulated", _parts(steady) if steady else ""),
-            ("ranks", str(len(result.ranks))),
-            ("instances", str(result.instances) if result.instances > 1 else ""),
-            ("ops", f"{result.ops:,} of {steady.of:,}" if steady else f"{result.ops:,}"),
-            (
-                "messages",
-                f"{traffic.messages.sum():,} ({format_size(traffic.nbytes.sum())})" if traffic else "",
-            ),
-            ("engine", result.engine),
-        )
+    part = steady if steady is not None and steady.loops else None
+    return (
+        ("makespan", format_time(result.makespan)),
+        ("80 % interval", interval_of(sampled) if sampled is not None else ""),
+        ("its width", "; ".join(sampled.reasons) if sampled is not None else ""),
+        ("80 % interval", f"{format_time(part.low)} to {format_time(part.high)}" if part else ""),
+        ("simulated", _parts(part) if part else ""),
+        ("ranks", str(len(result.ranks))),
+        ("instances", str(result.instances) if result.instances > 1 else ""),
+        ("ops", f"{result.ops:,} of {part.of:,}" if part else f"{result.ops:,}"),
+        ("messages", f"{traffic.messages.sum():,} ({format_size(traffic.nbytes.sum())})" if traffic else ""),
+        ("engine", result.engine),
     )
 
 
@@ -62,7 +61,8 @@ def _parts(steady: Steady) -> str:
     return "; ".join(f"{each.simulated:,} of {each.iterations:,} iterations of {each.name}" for each in steady.loops)
 
 
-def _interval(sampled: Sampled) -> str:
+def interval_of(sampled: Sampled) -> str:
+    """Return the interval of a makespan with its median and the samples."""
     spread, sampling = sampled.spread, sampled.sampling
     ends = f"{format_time(spread.low)} to {format_time(spread.high)}, median {format_time(spread.median)}"
     return f"{ends} ({count_of(sampling.samples, 'sample')}, seed {sampling.seed})"

@@ -23,7 +23,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from clue.files import drafts
 from clue.report.shared.lettering import drawable, families, fit, width
-from clue.units import format_size
+from clue.report.shared.scale import log_ticks, log_time_ticks
+from clue.units import format_size, format_time
 
 DPI = 150
 INK, QUIET, FAINT, PAPER = "#222222", "#5A5A5A", "#E4E4E4", "#FFFFFF"
@@ -118,6 +119,26 @@ def counts(axes: Axes, numbers: Sequence[int]) -> bool:
     axes.set_xticks(shown, [f"{number:,}" for number in shown])
     axes.minorticks_off()
     return True
+
+
+def log_times(axis: Axis) -> None:
+    """Put the ticks of a logarithmic axis of times, whose ends are set, at round times with their units."""
+    _log_ticks(axis, log_time_ticks(*axis.get_view_interval()))
+    axis.set_major_formatter(FuncFormatter(lambda time, _: format_time(time)))
+
+
+def log_numbers(axis: Axis) -> None:
+    """Put the ticks of a logarithmic axis of numbers, whose ends are set, at round numbers, written in full."""
+    _log_ticks(axis, log_ticks(*axis.get_view_interval()))
+    plain_numbers(axis)
+
+
+def _log_ticks(axis: Axis, figures: Sequence[float]) -> None:
+    if len(figures) > 1:
+        axis.set_major_locator(FixedLocator(figures))
+    else:
+        round_ticks(axis, 4)  # a short range, in which steps of a decade are too long
+    axis.set_minor_locator(FixedLocator([]))
 
 
 def plain_numbers(axis: Axis) -> None:

@@ -7,19 +7,15 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
 from clue.report.shared import style
 from clue.report.shared.lettering import fit
 from clue.report.validation.words import parameter_name
-from clue.units import format_time
 from clue.validation import Compared, Validation
 
 #: Half the width of the band around the diagonal, relative.
 BAND = 0.1
-#: Ticks within a decade, by the largest ratio of times for which they are used; approximate number of ticks beyond it.
-_STEPS = ((8.0, (1, 1.5, 2, 3, 5, 7)), (200.0, (1, 2, 5)), (1e4, (1, 3)))
-_MOST_TICKS = 6
 #: Largest number of drawn refits; width of a name and of their axes, inches.
 MOST_REFITS, _NAME, _REFITS = 20, 1.9, 2.8
 #: Largest number of programs with a colour of their own; the others share one.
@@ -70,17 +66,7 @@ def _draw_cases(axes: Axes, validation: Validation) -> None:
     told += f"\n{missing:,} that take no time are not drawn" if missing else ""
     style.finish_axes(axes, "measured (median and range of runs)", "predicted", told, grid="both")
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(FixedLocator(_ticks(*ends)))
-        axis.set_minor_locator(FixedLocator([]))
-        axis.set_major_formatter(FuncFormatter(lambda time, _: format_time(time)))
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Return round times within a range: several per decade if there are few decades, else powers of ten."""
-    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
-    steps = next((steps for most, steps in _STEPS if high / low < most), (1,))
-    powers = range(first, last + 1, max(1, (last - first) // _MOST_TICKS))
-    return [time for power in powers for step in steps if low <= (time := step * 10.0**power) <= high]
+        style.log_times(axis)
 
 
 def _draw_group(axes: Axes, label: str, group: list[Compared], colour: str, marker: str) -> None:

@@ -17,7 +17,7 @@ from clue.report.ranking.scaling import draw_common_speedup, draw_performance, f
 from clue.report.ranking.scores import draw_ranking, ordered, score_parts
 from clue.uncertainty import Sampling, Spread
 from clue.units import Money
-from tests.report.cases import SCALING, by_makespan, ranking, workload
+from tests.report.cases import SCALING, by_makespan, entry, ranking, workload
 from tests.report.pictures import bars, points, texts
 
 
@@ -169,6 +169,27 @@ def test_an_interrupted_ranking_does_not_say_who_comes_first_of_all() -> None:
     assert drawn.axes[0].get_xlabel().endswith("\nnot drawn: 1 not simulated")
     certain = " ".join(draw_ranking(replace(open_, certain=1)).get_suptitle().split())
     assert certain == "which-cluster: Cheap comes first with 195.0 points"
+
+
+def test_a_price_that_is_not_stated_has_no_ground_like_a_bar() -> None:
+    """A ground of the bars' colour belongs to the figure on a hatched bar; elsewhere it would look like a price."""
+    unknown = replace(entry("Unknown", 3, 10.0, 1.0), price=None, affordable=None, position=None, score=None)
+    prices = draw_ranking(replace(ranking(), entries=(*ranking().entries, unknown))).axes[1]
+    grounds = {text.get_text(): text.get_bbox_patch() is not None for text in prices.texts}
+    assert grounds == {"295,000 ATS": False, "298,500 ATS": False, "no price stated": False, "500,000 ATS": True}
+
+
+@pytest.mark.parametrize(("dearest", "behind"), [(400_000.0, False), (9e6, True)])
+def test_the_line_of_the_budget_does_not_cross_prices(dearest: float, behind: bool) -> None:
+    """Where the budget is a small part of the highest price, prices stand behind its line."""
+    gold, *others = ranking().entries
+    entries = (replace(gold, price=Money(dearest, "ATS")), *others)
+    drawn = draw_ranking(replace(ranking(), entries=entries))
+    drawn.draw_without_rendering()
+    prices = drawn.axes[1]
+    line = prices.lines[0].get_window_extent().x0
+    ends = [(text.get_window_extent().x0, text.get_window_extent().x1) for text in prices.texts]
+    assert all(begin > line if behind else end < line for begin, end in ends)
 
 
 def test_prices_in_several_currencies_have_no_common_axis() -> None:

@@ -9,12 +9,13 @@ import pytest
 
 from clue.purchase import Criterion
 from clue.purchase.costs import Sheet
-from clue.purchase.outcome import OptionCost
+from clue.purchase.outcome import OptionCost, score_words
 from clue.report.ranking.text import ITEMS, costs_title, ranking_text
 from clue.uncertainty import Sampling, Spread
 from clue.units import YEAR
 from tests.report.cases import (
     by_makespan,
+    entry,
     ranking,
     rendered,
     row,
@@ -55,6 +56,30 @@ def test_other_criteria_have_no_points() -> None:
     text = rendered(ranking_text(by_makespan()))
     assert "points" not in text
     assert row(text, "1 [red]first[/red]").startswith("1 [red]first[/red] – 8 s ")
+
+
+@pytest.mark.parametrize(
+    ("unit", "scores", "shown"),
+    [
+        ("s", (4.04, 4.04, 4.040005, 9.0), ("4.04 s", "4.04 s", "4.040005 s", "9 s")),
+        ("s", (0.5, 1.0, 1.0 + 1e-11, 2.0), ("500 ms", "1 s", "1.00000000001 s", "2 s")),
+        ("points", (100.0, 83.04, 83.0, 50.0), ("100.0", "83.04", "83.00", "50.0")),
+        ("EUR", (59_077.4, 59_077.1, 3.0, 2.0), ("59,077.4 EUR", "59,077.1 EUR", "3 EUR", "2 EUR")),
+    ],
+)
+def test_scores_that_differ_look_different(unit: str, scores: tuple[float, ...], shown: tuple[str, ...]) -> None:
+    """Scores at different positions have as many digits as distinguish them; equal ones share a position."""
+    entries = tuple(
+        replace(entry(str(i), 1 + scores.index(score), 0.0, 1.0), score=score) for i, score in enumerate(scores)
+    )
+    near = replace(ranking(), unit=unit, entries=entries)
+    assert tuple(score_words(near, entries).values()) == shown
+    text = rendered(ranking_text(near))
+    assert all(row(text, f"{1 + scores.index(scores[i])} {i}").split("ATS ")[1].startswith(told)
+               for i, told in enumerate(shown))  # fmt: skip
+    # Samples tell options apart if there are any, and digits do not.
+    sampled = score_words(replace(near, sampling=Sampling(100)), entries)
+    assert all(len(each) <= len("59,077 EUR") for each in sampled.values())
 
 
 def test_a_ranking_shows_what_options_cost_over_their_life() -> None:
