@@ -364,8 +364,8 @@ def _neighbour_caveats(program: Description, machine: Machine, placed: Placement
             About.MACHINE,
             machine.name,
             "no copy_bandwidth is stated for {types}, so {messages} within a node do not slow each other down: "
-            "predicted times are too short where its ranks copy large ones at the same time. Measure it (clue calibrate "
-            "network, within a node)",
+            "predicted times are too short where its ranks copy large ones at the same time. Measure it (clue "
+            "calibrate network, within a node)",
             {
                 "types": ", ".join(unstated),
                 "messages": "messages to different receivers" if machine.network.states_copies else "messages",
