@@ -205,6 +205,23 @@ def test_the_first_receive_of_a_rank_that_shares_its_node_is_no_event() -> None:
     assert both(trace, on, [0, 1, 2, 2]) == [1.0, 2.0, 2.0, 1.0]
 
 
+def test_the_first_receive_of_a_spawned_rank_that_shares_its_node_is_no_event() -> None:
+    """The same where rank 3 is spawned and begins at 1 s, when the other two have computed for 1 s."""
+    trace = TraceBuilder(4)
+    world, _ = trace.spawned((3,))
+    everybody, parent = trace.communicator((0, 1, 2, 3)), trace.communicator((2,))
+    trace[2].add(Op.SPAWN, peer=0, nbytes=1, comm=parent, extras=(world,))
+    for rank in (0, 1):
+        trace[rank].compute(1.0)
+    trace[0].wait(trace[0].isend(3, 1, comm=everybody, flags=Flag.SYNCHRONOUS))
+    trace[1].wait(trace[1].isend(2, 1, comm=everybody))
+    trace[2].recv(1, comm=everybody)
+    trace[3].wait(trace[3].irecv(0, comm=everybody))
+    link = Link(Curve.line(0.0, 1.0), Curve.line(0.0))
+    on = machine(3, contention={1: 1.0, 2: 2.0}, link=link, initialisation_delay=1.0)
+    assert both(trace, on, [0, 1, 2, 2]) == [2.0, 3.0, 3.0, 2.0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
