@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from clue.errors import DeadlockError, ReplayError, UsageError
 from clue.kernel import compile_program, computation_bound, simulate
 from clue.kernel.reference.virtual_time import VirtualTime
-from clue.machine import Machine, Placement
+from clue.machine import Curve, Link, Machine, Placement
 from clue.result import Activity, Result
 from clue.trace import ROOTED, Flag, Op, Trace, TraceBuilder
-from tests.kernel.cases import EAGER_LIMIT, ENGINES, machine
+from tests.kernel.cases import EAGER_LIMIT, ENGINES, both, machine
 from tests.properties import examples
 
 
@@ -189,6 +189,37 @@ def test_events_of_one_time_go_by_rank_then_serial_number() -> None:
         callbacks.append(lambda _, name=name: order.append(name))  # type: ignore[misc]
     env.run()
     assert order == ["a", "b", "c"]
+
+
+def test_the_first_receive_of_a_rank_that_shares_its_node_is_no_event() -> None:
+    """It is posted at 0 before anything is sent, so the rendezvous of rank 0 starts before the eager message of rank 1.
+
+    Both start at 0 and take 1 s alone: the first to start takes 1 s, the second 2 s.
+    """
+    trace = TraceBuilder(4)
+    trace[0].wait(trace[0].isend(3, 1, flags=Flag.SYNCHRONOUS))
+    trace[1].wait(trace[1].isend(2, 1))
+    trace[2].recv(1)
+    trace[3].wait(trace[3].irecv(0))
+    on = machine(3, contention={1: 1.0, 2: 2.0}, link=Link(Curve.line(0.0, 1.0), Curve.line(0.0)))
+    assert both(trace, on, [0, 1, 2, 2]) == [1.0, 2.0, 2.0, 1.0]
+
+
+def test_the_first_receive_of_a_spawned_rank_that_shares_its_node_is_no_event() -> None:
+    """The same where rank 3 is spawned and begins at 1 s, when the other two have computed for 1 s."""
+    trace = TraceBuilder(4)
+    world, _ = trace.spawned((3,))
+    everybody, parent = trace.communicator((0, 1, 2, 3)), trace.communicator((2,))
+    trace[2].add(Op.SPAWN, peer=0, nbytes=1, comm=parent, extras=(world,))
+    for rank in (0, 1):
+        trace[rank].compute(1.0)
+    trace[0].wait(trace[0].isend(3, 1, comm=everybody, flags=Flag.SYNCHRONOUS))
+    trace[1].wait(trace[1].isend(2, 1, comm=everybody))
+    trace[2].recv(1, comm=everybody)
+    trace[3].wait(trace[3].irecv(0, comm=everybody))
+    link = Link(Curve.line(0.0, 1.0), Curve.line(0.0))
+    on = machine(3, contention={1: 1.0, 2: 2.0}, link=link, initialisation_delay=1.0)
+    assert both(trace, on, [0, 1, 2, 2]) == [2.0, 3.0, 3.0, 2.0]
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,7 @@ private:
     void happen(const Event& event) {
         switch (event.what) {
             case PARAMETERS:
+            case JOINS:
             case BURST_ENDS: processors.happen(core(), event); break;
             case TURN: ready.push_back(event.id); break;
             default: Base::happen(event);
@@ -167,11 +168,16 @@ private:
         for (const Absence::Waiting& each : std::exchange(absence.waiting, {})) this->carry_on(each.id, each.what, a.clock);
     }
 
-    // Join a shared node's busy ranks, or leave them, when it is the rank's turn.
-    bool come(Actor& a, int ranks) {
+    // Join a shared node's busy ranks when the program begins; the rank itself runs ahead of the others.
+    void join_node(const Actor& a) {
+        if (processors.shared(a)) events.push({a.clock, order_high(BURST, a.number), 0, JOINS, a.id, 0});
+    }
+
+    // Leave them when it is the rank's turn.
+    bool leave_node(Actor& a) {
         if (!processors.shared(a)) return true;
         if (!turn(a)) return false;
-        processors.come(core(), a, ranks);
+        processors.count(core(), a, -1);
         return true;
     }
 
@@ -181,10 +187,7 @@ private:
                 case START:
                     if (p.world[a.rank] && !begin_world(a)) return;
                     processors.warm(a);
-                    a.stage = BEGIN;
-                    [[fallthrough]];
-                case BEGIN:
-                    if (!come(a, 1)) return;
+                    join_node(a);
                     a.stage = FETCH;
                     [[fallthrough]];
                 case FETCH: {
@@ -268,7 +271,7 @@ private:
                 }
                 case END:
                     enter(a);
-                    if (!come(a, -1)) return;
+                    if (!leave_node(a)) return;
                     a.stage = DONE;
                     return;
                 case DONE: return;

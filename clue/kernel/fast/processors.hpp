@@ -28,7 +28,7 @@ struct Alone {
     void pass(const Actor&, double) {}
     void warm(const Actor&) {}
     void wake_up(Actor&, double) {}
-    void come(Core&, const Actor&, int) {}
+    void count(Core&, const Actor&, int) {}
     void begin_burst(Core&, const Actor&, double, int32_t) {}
     void happen(Core&, const Event&) {}
 };
@@ -70,8 +70,8 @@ public:
         if (takes_turns(a) && a.clock > since) a.clock = turns_[a.number].wake(since, a.clock);
     }
 
-    // A rank becomes busy on its node (1) or idle (-1).
-    void come(Core& core, const Actor& a, int ranks) {
+    // The program of a rank begins on its node (1) or ends (-1).
+    void count(Core& core, const Actor& a, int ranks) {
         nodes_[a.node].alive += ranks;
         share_anew(core, a.node);
     }
@@ -87,6 +87,7 @@ public:
 
     void happen(Core& core, const Event& event) {
         if (event.what == BURST_ENDS) return burst_ends(core, event.id, event.version);
+        if (event.what == JOINS) return count(core, core.ranks[event.id], 1);
         for (int64_t node = 0; node < m_.nodes; ++node)
             if (m_.shared[node]) share_anew(core, static_cast<int32_t>(node));
     }

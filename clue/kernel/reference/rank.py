@@ -17,6 +17,7 @@ from clue.kernel.reference.actor import Actor, Background, Events, Instance, is_
 from clue.kernel.reference.matching import Message, Pending, Receive
 from clue.kernel.reference.processors import SharedNode
 from clue.kernel.reference.virtual_machine import VirtualMachine
+from clue.kernel.reference.virtual_time import burst_end
 from clue.result import Activity, Part
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 
@@ -126,8 +127,8 @@ class Rank(Actor):
             if self.cold is not None:
                 self.cold.end(self.clock, self.communicate)
         if self.processor is not None:
-            yield from self.in_turn()
-            self.processor.begin()
+            # The rank itself does not wait for that: what it does first may be no action, such as a receive.
+            self.machine.at(self.clock, burst_end(self.number), self.processor.begin)
 
     def share_processor(self, shared: SharedNode | None) -> None:
         """Share processors from the next burst on, if the ranks of the node share them by now."""
