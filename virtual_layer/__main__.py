@@ -56,7 +56,7 @@ def read_command_line(words: list[str]) -> tuple[Path, Path | None, list[str]]:
     child: Path | None = None
     while len(words) > 1 and words[0] in ("-o", "--child"):
         if words[0] == "-o":
-            target = Path(words[1]).resolve()
+            target = Path(os.path.realpath(words[1]))
         else:
             child = Path(words[1])
         words = words[2:]
@@ -66,7 +66,7 @@ def read_command_line(words: list[str]) -> tuple[Path, Path | None, list[str]]:
         raise no_such_program(words[0])
     if child is not None:
         target = child.parent.parent
-    return target or Path(f"{Path(_name(words)).stem}.clue").resolve(), child, words
+    return target or Path(os.path.realpath(f"{Path(_name(words)).stem}.clue")), child, words
 
 
 def _name(words: list[str]) -> str:

@@ -14,6 +14,8 @@ from clue.printable import printable
 
 #: Largest number of faults shown for one file.
 _FEW = 100
+#: Its descriptor, the last of the three that every program expects to be open.
+_STANDARD_ERROR = 2
 
 
 def open_streams() -> None:
@@ -21,6 +23,7 @@ def open_streams() -> None:
 
     A stream that was closed before Python started (``>&-``) is ``None`` in Python; output to it is discarded.
     """
+    _take_standard_descriptors()
     use_readable_errors()
     sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
@@ -59,6 +62,17 @@ def give_up_output() -> None:
         sys.stdout.flush()
     except OSError:
         _discard(sys.stdout)
+
+
+def _take_standard_descriptors() -> None:
+    """Open those of the descriptors 0 to 2 that are closed, for child processes, too.
+
+    Otherwise the next file that is opened gets such a number, and what a library prints would be written to it; MPI
+    launchers do not start without them.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
 
 
 def _nowhere() -> TextIO:

@@ -238,10 +238,10 @@ def check_different(asked: Iterable[tuple[str, Path]], plots: str | None = None)
     Raises:
         UsageError: If two do.
     """
-    files = [(option, path, path.resolve()) for option, path in asked]
+    files = [(option, path, Path(os.path.realpath(path))) for option, path in asked]
     folders = [(option, folder) for option, _, real in files for folder in real.parents]
     if plots is not None:
-        real = Path(plots).resolve()
+        real = Path(os.path.realpath(plots))
         folders += [("--plots", folder) for folder in (real, *real.parents)]
     for option, path, real in files:
         for other, _, same in files:

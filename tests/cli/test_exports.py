@@ -130,6 +130,17 @@ def test_a_folder_that_may_not_be_written_is_refused_at_once(
         output_trace("there")
 
 
+def test_a_circle_of_links_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A link that leads to itself is no place for a file or a folder of plots; the message says so."""
+    Path("loop").symlink_to("loop")
+    status, out, err = run(capsys, "simulate", "run.yaml", "--csv", "loop")
+    assert (status, out) == (2, "")
+    assert err == "clue: loop: output must be a file that can be made, got: Too many levels of symbolic links\n"
+    status, out, err = run(capsys, "simulate", "run.yaml", "--csv", "r.csv", "--plots", "loop")
+    assert (status, out) == (2, "")
+    assert err == "clue: loop: plots must go to a folder, got a file\n"
+
+
 def test_files_beside_a_timeline_are_not_overwritten_by_tables(capsys: pytest.CaptureFixture[str]) -> None:
     """A table must not overwrite a file that the timeline consists of."""
     status, _, err = run(capsys, "simulate", "run.yaml", "--trace-out", "t.prv", "--csv", "t.row")

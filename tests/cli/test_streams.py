@@ -154,6 +154,22 @@ def test_closed_streams_take_nothing(json_too: list[str]) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (status, b"", b""), words
 
 
+_OPEN_IN_A_CHILD = """
+import subprocess, sys
+from clue.cli.streams import open_streams
+open_streams()
+sys.exit(subprocess.call([sys.executable, "-c", "import os; [os.fstat(each) for each in range(3)]"]))
+"""
+
+
+@pytest.mark.parametrize("closing", ["<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_child_processes_have_all_standard_streams(closing: str) -> None:
+    """Descriptors 0 to 2 are open in child processes although they were closed: MPI launchers need them."""
+    line = f"exec \"{sys.executable}\" -c '{_OPEN_IN_A_CHILD}' {closing}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, check=False, timeout=60)
+    assert done.returncode == 0
+
+
 _INTERRUPTED_IMPORT = """
 import signal, sys
 sys.argv = ["clue", "inspect", "t.clue"]

@@ -23,6 +23,20 @@ from mpi4py import MPI
 MPI.Wtime()
 """
 
+#: A library that starts a helper before any rank, as Open MPI 4 starts its daemon, and needs it when Python exits.
+WITH_A_HELPER = """
+import atexit, os, subprocess, sys
+from pathlib import Path
+
+def note(server, helper):
+    if os.getpid() == server:
+        Path(os.environ["NOTE"]).write_text(str(helper.poll()))
+        helper.kill()
+
+if "virtual_layer.substitutes" in sys.orig_argv:
+    atexit.register(note, os.getpid(), subprocess.Popen(["sleep", "1000"]))
+"""
+
 
 def next_call(source: ProcessSource, answer: object) -> Call:
     """Return the next call that does not report a source line."""
@@ -48,6 +62,22 @@ def test_what_a_rank_leaves_behind_ends_with_the_run(tmp_path: Path) -> None:
         left = int(note.read_text())
         assert _is_there(left)
     assert not _is_there(left)
+
+
+def test_what_the_library_has_started_is_there_when_mpi_is_finalised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranks end before, but not Open MPI's daemon: without it the library reports an error and leaves its files."""
+    program, note = tmp_path / "program.py", tmp_path / "note"
+    program.write_text("from mpi4py import MPI\nMPI.Wtime()\n")
+    (tmp_path / "sitecustomize.py").write_text(WITH_A_HELPER)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("NOTE", str(note))
+    with Processes(memory=1 << 30) as processes:
+        source, process = start(processes, str(program))
+        assert next_call(source, None).op == LiveOp.WTIME
+    assert note.read_text() == "None"  # it had not ended
+    assert not _is_there(process)
 
 
 def test_no_name_of_shared_memory_is_left(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import socket
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 from clue.errors import RecordError
@@ -36,20 +36,22 @@ _PATIENCE = 5.0
 
 def serve(control: socket.socket) -> None:
     """Start ranks until the other side closes the socket, then end all of them."""
+    # What the MPI library has started: Open MPI's daemon, which removes its files when Python exits and finalises MPI.
+    helpers: set[int] = set()
     try:
-        _serve(control)
+        _serve(control, helpers)
     finally:
-        _end_all()
+        _end_all(helpers)
 
 
-def _serve(control: socket.socket) -> None:
+def _serve(control: socket.socket, helpers: set[int]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _adopt_orphans()
     processes: dict[int, int] = {}
     # The kernel's process may end at any time.
     with contextlib.suppress(ConnectionError, EOFError):
         try:
-            layer = _Setting(*marshal.loads(control.recv(_LONGEST))).warm_up()
+            layer = _Setting(*marshal.loads(control.recv(_LONGEST))).warm_up(helpers)
         except RecordError as fault:
             control.send(marshal.dumps((0, str(fault))))
             return
@@ -74,14 +76,18 @@ class _Setting:
         self.memory = memory
         self.modules = modules
 
-    def warm_up(self) -> Layer:
+    def warm_up(self, helpers: set[int]) -> Layer:
         """Import what programs need, initialise MPI, prepare the layer, and prepare memory for sharing.
+
+        Args:
+            helpers: Gets the processes that the MPI library has started.
 
         Raises:
             RecordError: If this computer does not allow it.
         """
         from mpi4py import MPI  # noqa: PLC0415 - a rank's process is the only place for it
 
+        helpers |= _children()
         fault = fault_of_mpi4py()
         if fault:
             raise RecordError(fault)
@@ -147,14 +153,18 @@ def _adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _end_all() -> None:
-    """End all ranks and their descendants: orphans become children of this process."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
+def _end_all(helpers: Set[int]) -> None:
+    """End all ranks and their descendants, but not the helpers: orphans become children of this process."""
     with contextlib.suppress(ChildProcessError):
-        while True:
-            for process in children.read_text().split():
-                os.kill(int(process), signal.SIGKILL)
+        while others := _children() - helpers:
+            for process in others:
+                os.kill(process, signal.SIGKILL)
             os.waitpid(-1, 0)
+
+
+def _children() -> set[int]:
+    """Return the processes whose parent is this one."""
+    return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
 
 
 def main(words: list[str]) -> None:
