@@ -335,8 +335,14 @@ def _send_curve(times: Mapping[int, float], estimates: Mapping[int, Estimate], p
 
 
 def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
+    """Return the curve through what the send delays leave of the total times.
+
+    If sending takes nearly all of the growth with size, what is left may shrink by its noise. Then larger messages than
+    the measured ones grow by what their total times grow more than their send delays.
+    """
     left = np.maximum(parts.total - [send(size) for size in parts.sizes.tolist()], 0.0)
-    return _curve(parts.sizes, left, parts.uncertainty, parts.limit)
+    total = _curve(parts.sizes, parts.total, parts.uncertainty, parts.limit)
+    return _curve(parts.sizes, left, parts.uncertainty, parts.limit, max(0.0, total.slopes[-1] - send.slopes[-1]))
 
 
 def _limits(link: Link, size: float, gap: float) -> bool:
@@ -569,8 +575,10 @@ def _answer(parts: _Parts, size: int) -> float:
     return float(parts.answer[-1]) if parts.limit is not None and size > parts.limit else 0.0
 
 
-def _curve(sizes: Floats, times: Floats, uncertainty: Floats, split: float | None) -> Curve:
-    points = fit_points(Samples(sizes, times, np.maximum(uncertainty, 1e-15)), split)
+def _curve(
+    sizes: Floats, times: Floats, uncertainty: Floats, split: float | None, beyond: float | None = None
+) -> Curve:
+    points = fit_points(Samples(sizes, times, np.maximum(uncertainty, 1e-15)), split, beyond)
     return Curve.through(_joined_at(points, split))
 
 

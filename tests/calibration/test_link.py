@@ -107,6 +107,18 @@ def test_messages_larger_than_measured_take_longer() -> None:
         assert any(beyond in text for text in fitted.assumptions)
 
 
+def test_a_jump_does_not_make_messages_larger_than_measured_slower() -> None:
+    """If a stream takes all of the growth with size, 16 MiB take what 4 MiB take and 12 MiB at the stream's rate."""
+    sizes = [0, *(1 << k for k in range(23))]
+    half = {size: 40e-6 + (60e-6 if size > 16384 else 0.0) + size / 10e9 for size in sizes}
+    rows = [
+        SizeRow(size, one_way=Estimate.alone(half[size]), gap=Estimate.alone(max(5e-6, size / 9.9e9))) for size in sizes
+    ]
+    machine = pair(fit_link(Measurement(tuple(rows))).link)
+    expected = half[1 << 22] + 12 * 2**20 / 9.9e9  # 0.5194 + 1.2710 ms
+    assert simulated_one_way(machine, 1 << 24) == pytest.approx(expected, rel=0.005)
+
+
 @pytest.mark.parametrize(("call", "overhead"), [(4.0, 2.0), (2.5, 2.0), (4.0, None)])
 def test_an_exchange_tells_what_a_receive_takes(call: float, overhead: float | None) -> None:
     """Half a round trip of s + t = 1 + 2 us; two ranks that send at once, then receive, take c + o if c > s + t.
