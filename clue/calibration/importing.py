@@ -403,6 +403,15 @@ def _read_csv(text: str, name: str, where: Mapping[str, str]) -> Measurement:
     if missing:
         got = ", ".join(columns) or "none"
         raise UsageError(f"{name}: columns must include {', '.join(missing)}, got {got}")
+    for row in rows:
+        # A decimal comma would cut a number in two, and the rest of it would be ignored.
+        further = row.get(None) or ()
+        if any(cell.strip() for cell in further):
+            most = len(table.fieldnames or ())
+            raise UsageError(
+                f"{name}: rows must have at most {count_of(most, 'cell')}, as many as the header, got "
+                f"{most + len(further)} in that of size {row['size']}"
+            )
     rows = [row for row in rows if all(fnmatchcase(row[column] or "", where[column]) for column in where)]
     if not rows:
         wanted = (

@@ -398,6 +398,12 @@ WRONG = {
     "an unknown unit of OSU": (OSU_LATENCY.replace("(us)", "(ms)"), None, {}, "header of the table"),
     "a row that is cut off": (OSU_LATENCY + "2048\n", None, {}, "column 2 must be a number not below 0, got nothing"),
     "a negative time": (OSU_LATENCY + "2048   -1.5\n", None, {}, "got -1.5 in '2048   -1.5'"),
+    "a decimal comma between commas": (
+        "size,one_way (us)\n1024,2.5\n0,1,5\n",
+        "csv",
+        {},
+        "rows must have at most 2 cells, as many as the header, got 3 in that of size 0",
+    ),
     "half a byte": ("size,one_way (us)\n1.5,2\n", "csv", {}, "whole number of bytes, got '1.5'"),
     "a column twice": ("size,one_way (us),one_way (us)\n1,2,3\n", "csv", {}, "got one_way (us) twice"),
     "a head without rows": ("size,one_way (us)\n", "csv", {}, "rows must follow the head"),
