@@ -40,7 +40,7 @@ _MOST_GAPS = 2.0
 _SAME = 0.05
 #: Smallest share of a window's time per message that remains when the answer's part is subtracted.
 _LEAST_SHARE = 0.25
-#: A time is an outlier if it differs from both neighbours by at least this factor, up or down.
+#: A time is an outlier if it differs from all that is expected of it by at least this factor, up or down.
 _ODD = 1.5
 #: If the smallest measured size is at least this, bytes, it says little about an empty message.
 _SMALL = 64
@@ -545,17 +545,37 @@ def _about_ends(parts: _Parts, curves: Sequence[Curve]) -> tuple[str, ...]:
 
 
 def _about_outliers(parts: _Parts) -> tuple[str, ...]:
-    """Report the sizes whose times contradict both neighbours; the curve follows these outliers nonetheless."""
-    times = parts.one_way
-    before, own, after = times[:-2], times[1:-1], times[2:]
-    long = np.pad(own > _ODD * np.maximum(before, after), 1)
-    # Next to a time that is too long, its neighbours look too short.
-    short = np.pad(own * _ODD < np.minimum(before, after), 1) & ~np.roll(long, 1) & ~np.roll(long, -1)
-    sizes = ", ".join(format_size(size) for size in parts.sizes[long | short].tolist())
-    if not sizes:
+    """Report the sizes whose times contradict those around them; the curve follows these outliers nonetheless."""
+    sizes, times = parts.sizes.tolist(), parts.one_way.tolist()
+    if len(sizes) < 3:
         return ()
-    return (f"half round trips of {sizes} are far from those of smaller and larger messages; the curve follows them: "
+    low, high = np.array([_expected(sizes, times, i) for i in range(len(sizes))]).T
+    long = parts.one_way > _ODD * high
+    # Next to a time that is too long, its neighbours may look too short.
+    short = (parts.one_way * _ODD < low) & (np.convolve(long, (1, 1, 1), "same") == 0)
+    odd = ", ".join(format_size(size) for size in parts.sizes[long | short].tolist())
+    if not odd:
+        return ()
+    return (f"half round trips of {odd} are far from those of smaller and larger messages; the curve follows them: "
             "measure them again, or leave them out",)  # fmt: skip
+
+
+def _expected(sizes: Sequence[float], times: Sequence[float], i: int) -> tuple[float, float]:
+    """Return the least and the largest time that those of other sizes let expect.
+
+    It lies on the line between its neighbours or, beside a jump, on that through the two sizes on one side. The first
+    time may be much shorter than the next one, but not longer; the last one at most grows in proportion to the size,
+    and :func:`_about_ends` reports that it falls.
+    """
+    last = len(sizes) - 1
+    others = [(k, j) for k, j in ((i - 1, i + 1), (i + 1, i + 2), (i - 2, i - 1)) if k >= 0 and j <= last]
+    on_lines = [times[k] + (times[j] - times[k]) * (sizes[i] - sizes[k]) / (sizes[j] - sizes[k]) for k, j in others]
+    if i == 0:
+        return 0.0, max(*on_lines, times[1], times[2])
+    if i == last:
+        grown = [times[k] * sizes[i] / sizes[k] for k in (i - 1, i - 2) if sizes[k]]
+        return 0.0, max(*on_lines, *grown)
+    return min(on_lines), max(on_lines)
 
 
 def _about_zeros(measurement: Measurement) -> tuple[str, ...]:

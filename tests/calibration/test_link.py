@@ -189,6 +189,20 @@ def test_noise_and_outliers_are_no_eager_limit(seed: int) -> None:
     assert len(odd) == 1 and odd[0].startswith(f"half round trips of {format_size(outlier)} are")
 
 
+@pytest.mark.parametrize("outlier", [0, 1 << 7, 1 << 17, 1 << 20, 1 << 22])
+@pytest.mark.parametrize("factor", [2.0, 0.45])
+def test_an_outlier_is_named_where_times_double_with_sizes(outlier: int, factor: float) -> None:
+    """A time of twice or half its value is named, even if the next size takes as long or longer."""
+    found = import_of(lambda size: (2e-6 + size * 1e-9) * (factor if size == outlier else 1.0))
+    odd = [text for text in fit_link(found).assumptions if "far from those of smaller and larger" in text]
+    if factor < 1 and outlier == 0:
+        assert odd == []  # the benchmark may send no data at all then
+    elif factor < 1 and outlier == 1 << 22:
+        assert any("takes less time than the size before" in text for text in fit_link(found).assumptions)
+    else:
+        assert len(odd) == 1 and odd[0].startswith(f"half round trips of {format_size(outlier)} are")
+
+
 def test_times_of_0_are_left_out_and_said() -> None:
     """A time that was rounded to 0 does not count, and the fit names its size."""
     whole = import_of(lambda size: 2e-6 + size * 1e-9)
