@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.polyline import APART, Floats, Samples, fit_points, roughness
@@ -369,7 +370,7 @@ def _busy(measurement: Measurement, parts: _Parts, link: Link, *, within: bool) 
         uncertainty = _uncertainty(sizes, list(known.values()))
         ranks_limit = np.array([size not in together and _limits(link, size, gap.value) for size, gap in known.items()])
         busy = _curve(sizes, np.where(ranks_limit, gaps - gaps.min(), gaps), uncertainty, None)
-        return busy, _about_rates(alone, together)
+        return busy, (*_about_one_pair(ranks_limit), *_about_rates(alone, together))
     rows = measurement.rows
     if any(row.blocked is not None for row in rows):
         return None, ()
@@ -424,6 +425,16 @@ def _gaps_of_pairs(measurement: Measurement) -> dict[int, tuple[int, Estimate]]:
     return least
 
 
+def _about_one_pair(ranks_limit: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    """Report if at no size a port is known to limit streams, as when a stream's time is all that is known of sends."""
+    if not ranks_limit.all():
+        return ()
+    return (
+        "ports: the ranks of one pair may limit its stream at any size, so a message is assumed to occupy a port for "
+        "its time per message minus that of the smallest; osu_mbw_mr shows what several pairs of two nodes send",
+    )
+
+
 def _about_rates(alone: Mapping[int, Estimate], together: Mapping[int, tuple[int, Estimate]]) -> tuple[str, ...]:
     """Report the sizes at which even several pairs do not saturate the port: each is as fast as one alone."""
     unlimited = [
@@ -435,8 +446,8 @@ def _about_rates(alone: Mapping[int, Estimate], together: Mapping[int, tuple[int
         return ()
     sizes = ", ".join(format_size(size) for size, _ in unlimited)
     most = max(pairs for _, pairs in unlimited)
-    return (f"ports: up to {most} pairs each send as fast as one alone, so a port may be busy for less than stated: "
-            f"{sizes}",)  # fmt: skip
+    return (f"ports: up to {most} pairs each send as fast as one alone; between the same two nodes, as is assumed, a "
+            f"port may be busy for less than stated, between more nodes for longer: {sizes}",)  # fmt: skip
 
 
 def _about_pairs(measurement: Measurement) -> tuple[str, ...]:

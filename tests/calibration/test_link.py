@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from clue.calibration.importing import read_benchmark
 from clue.calibration.link import FittedLink, fit_link
 from clue.calibration.machine_file import time_text
-from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
+from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow, merged
 from clue.calibration.network import Calibration, calibrate_link, calibrate_within, machine_file, with_one_progress
 from clue.calibration.residuals import (
     WINDOW,
@@ -489,6 +489,15 @@ def test_sizes_of_which_only_the_time_in_a_stream_is_known_have_a_row() -> None:
     assert "65.54 KB – – – – 70 us 77 us +10.0%" in lines
 
 
+def test_figures_that_several_files_give_show_how_far_they_differ() -> None:
+    """Half round trips of 10 and 12 us have the median 11 us, and half their range is 9.1 % of it."""
+    pairs = [read_benchmark(f"size,latency (us)\n0,{empty}\n1024,20\n", "x.csv") for empty in (10, 12)]
+    shown = rendered(network_text(calibrate_link(merged(pairs)), None))
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    assert any(line.startswith("0 B 11 us 9.1% ") for line in lines)
+    assert any(line.startswith("1.024 KB 20 us – ") for line in lines)
+
+
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_fitted_curves_of_four_real_networks_are_within_5_percent(cloud: str) -> None:
     """For four real networks, the fit is at most 5 % off in the median and 6 % in the 90th percentile.
@@ -571,8 +580,23 @@ def test_the_number_of_pairs_that_sends_most_shows_the_port() -> None:
     assert few.link.busy is not None and many.link.busy is not None
     assert few.link.busy(0) == pytest.approx(0.5e-6, rel=0.1)
     assert many.link.busy(0) == pytest.approx(0.2e-6, rel=0.03)
-    assert [text for text in few.assumptions if text.startswith("ports: up to 2 pairs each send as fast as one alone")]
+    (said,) = [
+        text for text in few.assumptions if text.startswith("ports: up to 2 pairs each send as fast as one alone")
+    ]
+    assert "between the same two nodes, as is assumed" in said and "between more nodes for longer: " in said
     assert not [text for text in many.assumptions if text.startswith("ports")]
+
+
+def test_the_stream_of_one_pair_does_not_show_the_port_and_a_note_says_so() -> None:
+    """If the send delay is the time per message, ranks may limit the stream: the port gets the excess over 1 us."""
+    rows = tuple(replace(row, blocked=None) for row in measured(TWO_STAGES).rows)
+    fitted = fit_link(Measurement(rows))
+    assert fitted.link.busy is not None
+    assert fitted.link.busy(1 << 20) == pytest.approx((1 << 20) * 3e-10, rel=0.03)
+    assert any(text.startswith("ports: the ranks of one pair may limit its stream") for text in fitted.assumptions)
+    # With the sender's own time, the port is known to limit streams of large messages.
+    slow = replace(TWO_STAGES, busy=Curve.line(0.2e-6, 1e-9))
+    assert not any(text.startswith("ports") for text in fit_link(measured(slow)).assumptions)
 
 
 def notes_on(*shared: SizeRow) -> list[str]:
