@@ -112,15 +112,16 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None, *, with
     parts = _Parts.of(rows, receive, completion, limit, trips=2 if measurement.in_calls else 1)
     send, about_send = _send_delay(_as_kept(measurement, limit), parts)
     overhead = _overhead(measurement.rows, parts)
+    total = _curve(parts.sizes, parts.total, parts.uncertainty, parts.limit)
     link = Link(
-        send, _transmission_delay(parts, send), receive, limit, send_overhead=overhead, receive_overhead=whole,
+        send, _transmission_delay(parts, send, total), receive, limit, send_overhead=overhead, receive_overhead=whole,
         acknowledged_from=measurement.acknowledged_from,
     )  # fmt: skip
     busy, about_busy = _busy(measurement, parts, link, within=within)
     link = replace(link, busy=busy)
     link = replace(link, bucket=_bucket(measurement.rows, parts, link))
     about_shared = (*about_busy, *_about_pairs(measurement), *_about_directions(measurement))
-    ends = _about_ends(parts, (send, link.transmission_delay))
+    ends = _about_ends(parts, (send, total))
     about_curve = (*ends, *_about_outliers(parts), *_about_zeros(measurement))
     said = (*about_send, *about_receive, *about_limit, *about_shared, *about_curve)
     return FittedLink(link, said, Progress.CALLS if measurement.in_calls else Progress.ASYNCHRONOUS)
@@ -335,14 +336,13 @@ def _send_curve(times: Mapping[int, float], estimates: Mapping[int, Estimate], p
     return _curve(sizes, send, np.maximum(relative * send, floor), parts.limit)
 
 
-def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
+def _transmission_delay(parts: _Parts, send: Curve, total: Curve) -> Curve:
     """Return the curve through what the send delays leave of the total times.
 
     If sending takes nearly all of the growth with size, what is left may shrink by its noise. Then larger messages than
     the measured ones grow by what their total times grow more than their send delays.
     """
     left = np.maximum(parts.total - [send(size) for size in parts.sizes.tolist()], 0.0)
-    total = _curve(parts.sizes, parts.total, parts.uncertainty, parts.limit)
     return _curve(parts.sizes, left, parts.uncertainty, parts.limit, max(0.0, total.slopes[-1] - send.slopes[-1]))
 
 
@@ -530,7 +530,13 @@ def _scaled(estimate: Estimate, by: float) -> Estimate:
 
 
 def _about_ends(parts: _Parts, curves: Sequence[Curve]) -> tuple[str, ...]:
-    """Report the assumptions about messages smaller or larger than the measured ones, given the fitted curves."""
+    """Report the assumptions about messages smaller or larger than the measured ones.
+
+    Args:
+        parts: The measured times.
+        curves: Curves through sends and through total times: :func:`fit_points` adds a point beyond the measured sizes
+            if the last ones do not show how times grow.
+    """
     said = []
     least, most = parts.sizes[0], parts.sizes[-1]
     if least >= _SMALL:
@@ -540,19 +546,24 @@ def _about_ends(parts: _Parts, curves: Sequence[Curve]) -> tuple[str, ...]:
             f"messages above {format_size(most)} were not measured: they are assumed to go on as those below; measure "
             "up to 1 MiB if the program sends larger ones"
         )
-    beyond = most if parts.limit is None else parts.limit
-    why = ""
-    if most > beyond and np.count_nonzero(parts.sizes > beyond) == 1:
-        why = "is the only size beyond the eager limit"
-    elif parts.one_way[-1] < parts.one_way[-2]:
-        why = "takes less time than the size before"
-    elif most < APART * parts.sizes[-2] and any(curve.sizes[-1] > most for curve in curves):  # see fit_points
-        why = "is close to the size before, so the difference of their times is mostly noise"
-    if why:
+    if any(curve.sizes[-1] > most for curve in curves):
         said.append(
-            f"{format_size(most)} {why}: beyond it, the slope of the whole range from {format_size(least)} on is used"
+            f"{format_size(most)} {_why_not_the_last_slope(parts)}: beyond it, the slope of the whole range from "
+            f"{format_size(least)} on is used"
         )
     return tuple(said)
+
+
+def _why_not_the_last_slope(parts: _Parts) -> str:
+    """Return what is wrong with the largest size, for which a curve does not go on as its last points do."""
+    most = parts.sizes[-1]
+    if parts.limit is not None and most > parts.limit and np.count_nonzero(parts.sizes > parts.limit) == 1:
+        return "is the only size beyond the eager limit"
+    if parts.one_way[-1] < parts.one_way[-2]:
+        return "takes less time than the size before"
+    if most < APART * parts.sizes[-2]:
+        return "is close to the size before, so the difference of their times is mostly noise"
+    return "does not show how times grow"
 
 
 def _about_outliers(parts: _Parts) -> tuple[str, ...]:

@@ -178,6 +178,17 @@ def test_a_last_slope_between_sizes_close_to_each_other_is_said_to_be_left_out()
         assert all("the slope of the whole range from 13 B on is used" in each for each in notes)
 
 
+def test_a_last_time_that_noise_makes_shorter_than_that_of_a_size_beside_it_is_not_told() -> None:
+    """Times of NetPIPE's sizes, 3 B apart, fall by noise; the curve's last line spans more, so its slope is used."""
+    sizes = [1, *(size for k in range(10, 23) for size in ((1 << k) - 3, 1 << k, (1 << k) + 3))]
+    seconds = [5e-6 + size * 1e-9 for size in sizes]
+    seconds[-1] = 0.999 * seconds[-2]
+    rows = tuple(SizeRow(size, Estimate.alone(time)) for size, time in zip(sizes, seconds, strict=True))
+    fitted = fit_link(Measurement(rows))
+    assert not any("slope of the whole range" in text for text in fitted.assumptions)
+    assert fitted.link.send_delay.sizes[-1] == sizes[-1]
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_noise_and_outliers_are_no_eager_limit(seed: int) -> None:
     """2 % noise on a line with one time four times too long gives no eager limit; the outlier is named."""
