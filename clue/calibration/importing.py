@@ -224,6 +224,8 @@ _OSU_FIGURES: Sequence[tuple[re.Pattern[str], int, Callable[[int], _Figure]]] = 
     (re.compile(r"^mb/s\s+messages/s", re.IGNORECASE), 2, _rate),
     (re.compile(r"^(bi-)?bandwidth\s*\(mb/s\)|^mb/s", re.IGNORECASE), 1, partial(_bandwidth, _MEGA)),
 )
+#: The lines below a title that name the memory of the data: host, device or managed by both.
+_OSU_ACCELERATOR = re.compile(r"^#.*\bBuffer on (DEVICE|MANAGED)\b", re.MULTILINE | re.IGNORECASE)
 #: Columns of collectives, whose tables are known by their titles otherwise.
 _OSU_OF_MANY = re.compile(r"\b(min|max)\b", re.IGNORECASE)
 
@@ -246,7 +248,7 @@ def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
             titles.append(title)
             found = list(_osu_table(text, name, title, begin, head, end=end))
             rows += found
-            notes |= dict.fromkeys(_about_osu(title, found, name))
+            notes |= dict.fromkeys(_about_osu(title, text[begin : head.start()], found, name))
             failed += len(_OSU_FAILED.findall(text, head.end(), end))
     if not titles:
         got = ", ".join(others) or "no table"
@@ -255,12 +257,17 @@ def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
     return _measurement(rows, f"{named} ({name})" if named else name, notes=(*notes, *_damaged(name, failed)))
 
 
-def _about_osu(title: str, rows: Sequence[SizeRow], name: str) -> Iterator[str]:
-    """Report what is assumed of a table that does not say it."""
+def _about_osu(title: str, above: str, rows: Sequence[SizeRow], name: str) -> Iterator[str]:
+    """Report what is assumed of a table that does not say it, and that its data were on accelerators."""
     if not title:
         yield f"benchmark: {_file(name)} has a table without a title, which is taken for osu_latency's or osu_bw's"
     if "multiple" not in title.lower() and any(row.window and row.alone for row in rows):
         yield _UNSTATED
+    if _OSU_ACCELERATOR.search(above):
+        yield (
+            f"buffers: {_file(name)} has times of data in the memory of accelerators; messages of programs are taken "
+            "to be as fast, wherever their data are"
+        )
 
 
 def _osu_table(text: str, name: str, title: str, begin: int, head: re.Match[str], *, end: int) -> Iterator[SizeRow]:

@@ -338,6 +338,15 @@ def test_defects_that_imb_counts_are_told() -> None:
     assert not any(note.startswith("validation") for note in read_benchmark(IMB, "x").notes)
 
 
+@pytest.mark.parametrize(("place", "is_told"), [("HOST (H)", False), ("DEVICE (D)", True), ("MANAGED (M)", True)])
+def test_data_on_accelerators_are_told(place: str, is_told: bool) -> None:
+    """With CUDA or ROCm, OSU says in which memory the data are: times of device memory are not those of hosts."""
+    on = f"# Send Buffer on {place} and Receive Buffer on {place}\n# Datatype"
+    found = read_benchmark(OSU_LATENCY_NEW.replace("OSU MPI", "OSU MPI-CUDA").replace("# Datatype", on), "x.txt")
+    assert one_way(found) == {1: 1.55, 1024: 2.5}
+    assert any(note.startswith("buffers: x.txt has times of data in") for note in found.notes) is is_told
+
+
 def test_a_table_without_a_title_is_told() -> None:
     """Without its title, a table may be that of another benchmark."""
     found = read_benchmark(OSU_LATENCY.split("\n", 1)[1], "folder/x.txt")
