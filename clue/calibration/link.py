@@ -356,7 +356,8 @@ def _busy(measurement: Measurement, parts: _Parts, link: Link, *, within: bool) 
     """Return the time for which a message occupies a port, from streams of several pairs if possible, else of one pair.
 
     If its ranks limit the stream of a single pair, the stream shows only that the port is not slower. Then the excess
-    over the gap of the smallest messages is used, because several ranks of a node may send faster.
+    over the gap of the smallest messages is used, because several ranks of a node may send faster; but no less than the
+    size's share of that of the largest messages, as a port that carries these at some rate carries no others faster.
     Messages within a node share no ports.
     """
     if within:
@@ -369,7 +370,10 @@ def _busy(measurement: Measurement, parts: _Parts, link: Link, *, within: bool) 
         gaps = np.array([gap.value for gap in known.values()])
         uncertainty = _uncertainty(sizes, list(known.values()))
         ranks_limit = np.array([size not in together and _limits(link, size, gap.value) for size, gap in known.items()])
-        busy = _curve(sizes, np.where(ranks_limit, gaps - gaps.min(), gaps), uncertainty, None)
+        excess = gaps - gaps.min()
+        largest = excess[-1] if ranks_limit[-1] else gaps[-1]
+        not_slower = np.minimum(np.maximum(excess, largest * sizes / sizes[-1]), gaps)
+        busy = _curve(sizes, np.where(ranks_limit, not_slower, gaps), uncertainty, None)
         return busy, (*_about_one_pair(ranks_limit), *_about_rates(alone, together))
     rows = measurement.rows
     if any(row.blocked is not None for row in rows):
@@ -431,7 +435,8 @@ def _about_one_pair(ranks_limit: npt.NDArray[np.bool_]) -> tuple[str, ...]:
         return ()
     return (
         "ports: the ranks of one pair may limit its stream at any size, so a message is assumed to occupy a port for "
-        "its time per message minus that of the smallest; osu_mbw_mr shows what several pairs of two nodes send",
+        "its time per message minus that of the smallest, or at the rate of the largest if that is longer; osu_mbw_mr "
+        "shows what several pairs of two nodes send",
     )
 
 

@@ -610,6 +610,23 @@ def test_the_stream_of_one_pair_does_not_show_the_port_and_a_note_says_so() -> N
     assert not any(text.startswith("ports") for text in fit_link(measured(slow)).assumptions)
 
 
+def test_a_port_carries_no_message_faster_than_the_largest() -> None:
+    """A call takes 5 us and a byte 0.8 ns of the network, whichever is longer: the stream of 4 KiB shows only the call.
+
+    Four pairs share the network: a message of 4 KiB occupies the port for 3.3 us, one of 64 KiB for 52 us.
+    """
+    sizes = [0, *(1 << k for k in range(23))]
+    rows = tuple(
+        SizeRow(size, Estimate.alone(25e-6 + size * 0.8e-9), gap=Estimate.alone(max(5e-6, size * 0.8e-9)))
+        for size in sizes
+    )
+    link = fit_link(Measurement(rows)).link
+    assert link.busy is not None
+    for size in (4096, 8192, 1 << 16, 1 << 20):
+        assert link.busy(size) == pytest.approx(size * 0.8e-9, rel=0.02)
+        assert simulated_gap(pair(link), size) == pytest.approx(max(5e-6, size * 0.8e-9), rel=0.02)
+
+
 def notes_on(*shared: SizeRow) -> list[str]:
     """Return the notes that these rows add to those on one pair over TWO_STAGES."""
     rows = measured(TWO_STAGES).rows
