@@ -47,10 +47,13 @@ def copy_bandwidth(measurement: Measurement, link: Link) -> tuple[float | None, 
         link: Link within a node, fitted to it.
 
     Returns:
-        ``None`` if copies do not slow each other, or no simultaneous ones were measured.
+        ``None`` if copies do not slow each other, or no simultaneous ones were measured, which is said.
     """
     if not measurement.shared:
-        return None, ()
+        return None, (
+            "copies: only one pair was measured, so simultaneous messages within a node are assumed not to slow each "
+            "other down; osu_mbw_mr within a node shows how fast its memory copies several",
+        )
     found = [each for row in measurement.shared if row.size >= LARGE for each in _together(row, measurement, link)]
     if not found:
         return None, (

@@ -48,6 +48,10 @@ _UNSEEN = (
     "nonblocking sends take as long as blocking ones, that no eager send waits for an acknowledgement, and that "
     "the library progresses messages outside of calls"
 )
+#: Assumption about streams of one pair: unlike osu_mbw_mr, osu_bw does not print the number of messages of a window.
+_UNSTATED = (
+    f"streams: osu_bw does not say how many messages it sends before each answer: {_WINDOW} are assumed, its default"
+)
 
 
 def _latency(unit: float) -> _Figure:
@@ -69,6 +73,17 @@ def _bandwidth(unit: float, window: int = 0) -> _Figure:
     )
 
 
+def _file(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
+
+
+def _damaged(name: str, rows: int) -> list[str]:
+    """Report rows whose data were not what had been sent."""
+    if not rows:
+        return []
+    return [f"validation: {_file(name)} says that data arrived damaged in {count_of(rows, 'row')}: measure again"]
+
+
 def _rate(window: int) -> _Figure:
     """Convert a message rate to the time per message, its reciprocal."""
     return lambda size, number: (
@@ -80,14 +95,16 @@ def _shared(rows: Iterable[SizeRow], pairs: int, both_ways: bool) -> Iterator[Si
     return (replace(row, pairs=pairs, both_ways=both_ways) for row in rows)
 
 
-def _measurement(rows: Iterable[SizeRow], source: str, mpi: str = "", date: str = "") -> Measurement:
+def _measurement(
+    rows: Iterable[SizeRow], source: str, mpi: str = "", date: str = "", notes: Iterable[str] = ()
+) -> Measurement:
     known = rows_by_size(rows)
     return Measurement(
         tuple(row for row in known if row.alone),
         mpi=mpi,
         date=date,
         source=source,
-        notes=(_UNSEEN,),
+        notes=(_UNSEEN, *notes),
         shared=tuple(row for row in known if not row.alone),
     )
 
@@ -113,7 +130,7 @@ def read_benchmark(
     if where and form != "csv":
         raise UsageError(f"{name}: rows must be selected in CSV only, got a file of form {form}")
     measurement = FORMS[form](text, name, where or {})
-    measurement = replace(measurement, source=measurement.source.replace(name, name.rsplit("/", 1)[-1]))
+    measurement = replace(measurement, source=measurement.source.replace(name, _file(name)))
     rows = (*measurement.rows, *measurement.shared)
     if not any(row.one_way or row.blocked or row.gap for row in rows):
         raise UsageError(f"{name}: file must have times by message size, got none in the form {form}")
@@ -207,12 +224,17 @@ _OSU_FIGURES: Sequence[tuple[re.Pattern[str], int, Callable[[int], _Figure]]] = 
     (re.compile(r"^mb/s\s+messages/s", re.IGNORECASE), 2, _rate),
     (re.compile(r"^(bi-)?bandwidth\s*\(mb/s\)|^mb/s", re.IGNORECASE), 1, partial(_bandwidth, _MEGA)),
 )
+#: The lines below a title that name the memory of the data: host, device or managed by both.
+_OSU_ACCELERATOR = re.compile(r"^#.*\bBuffer on (DEVICE|MANAGED)\b", re.MULTILINE | re.IGNORECASE)
+#: Columns of collectives, whose tables are known by their titles otherwise.
+_OSU_OF_MANY = re.compile(r"\b(min|max)\b", re.IGNORECASE)
 
 
 def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
     """Read tables of point-to-point benchmarks; use the average of latencies, not their percentiles."""
     title, begin, titles, others = "", 0, list[str](), list[str]()
     rows: list[SizeRow] = []
+    notes: dict[str, None] = {}
     failed = 0
     heads = list(_OSU_HEAD.finditer(text))
     ends = [*(head.start() for head in heads), len(text)][1:]
@@ -224,18 +246,28 @@ def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
             others.append(title)
         else:
             titles.append(title)
-            rows += _osu_table(text, name, title, begin, head, end=end)
+            found = list(_osu_table(text, name, title, begin, head, end=end))
+            rows += found
+            notes |= dict.fromkeys(_about_osu(title, text[begin : head.start()], found, name))
             failed += len(_OSU_FAILED.findall(text, head.end(), end))
     if not titles:
         got = ", ".join(others) or "no table"
         raise UsageError(f"{name}: benchmark must be one of {_OSU_NAMES}, got {got}")
     named = ", ".join(dict.fromkeys(filter(None, titles)))
-    found = _measurement(rows, f"{named} ({name})" if named else name)
-    if not failed:
-        return found
-    file = name.rsplit("/", 1)[-1]
-    note = f"validation: {file} says that data arrived damaged in {count_of(failed, 'row')}: measure again"
-    return replace(found, notes=(*found.notes, note))
+    return _measurement(rows, f"{named} ({name})" if named else name, notes=(*notes, *_damaged(name, failed)))
+
+
+def _about_osu(title: str, above: str, rows: Sequence[SizeRow], name: str) -> Iterator[str]:
+    """Report what is assumed of a table that does not say it, and that its data were on accelerators."""
+    if not title:
+        yield f"benchmark: {_file(name)} has a table without a title, which is taken for osu_latency's or osu_bw's"
+    if "multiple" not in title.lower() and any(row.window and row.alone for row in rows):
+        yield _UNSTATED
+    if _OSU_ACCELERATOR.search(above):
+        yield (
+            f"buffers: {_file(name)} has times of data in the memory of accelerators; messages of programs are taken "
+            "to be as fast, wherever their data are"
+        )
 
 
 def _osu_table(text: str, name: str, title: str, begin: int, head: re.Match[str], *, end: int) -> Iterator[SizeRow]:
@@ -243,7 +275,7 @@ def _osu_table(text: str, name: str, title: str, begin: int, head: re.Match[str]
     words = head[1].strip()
     columns = words.split(maxsplit=1)[1]
     found = next(((column, figure) for sign, column, figure in _OSU_FIGURES if sign.match(columns)), None)
-    if found is None:
+    if found is None or (not title and _OSU_OF_MANY.search(columns)):
         known = '"# Size  Latency (us)", "Bandwidth (MB/s)" or "MB/s  Messages/s"'
         raise UsageError(f"{name}: header of the table must be {known}, got {words}")
     column, figure = found
@@ -284,14 +316,16 @@ def _read_imb(text: str, name: str, _: Mapping[str, str]) -> Measurement:
     heads = list(_IMB_HEAD.finditer(text))
     ends = [*(head.start() for head in heads), len(text)][1:]
     rows: list[SizeRow] = []
+    failed = 0
     for head, end in zip(heads, ends, strict=True):
         rows += _imb_table(text, name, head, end)
+        failed += _imb_damaged(text, head, end)
     if not rows:
         got = ", ".join(dict.fromkeys(head[1] for head in heads)) or "none"
         raise UsageError(f"{name}: times of {', '.join(_IMB_BENCHMARKS)} must be among the benchmarks, got {got}")
     named = ", ".join(dict.fromkeys(head[1] for head in heads if head[1] in _IMB_BENCHMARKS))
     source = f"Intel MPI Benchmarks {named} ({name})"
-    return _measurement(rows, source, _field(text, "MPI Version"), _field(text, "Date"))
+    return _measurement(rows, source, _field(text, "MPI Version"), _field(text, "Date"), _damaged(name, failed))
 
 
 def _imb_table(text: str, name: str, head: re.Match[str], end: int) -> Iterator[SizeRow]:
@@ -313,6 +347,16 @@ def _imb_table(text: str, name: str, head: re.Match[str], end: int) -> Iterator[
     if benchmark != "Sendrecv" or count == ranks:
         rows = _table(text, name, (words.index("#bytes"), column), figure, columns.end(), end=end)
         yield from _shared(rows, count // ranks, both_ways)
+
+
+def _imb_damaged(text: str, head: re.Match[str], end: int) -> int:
+    """Return the number of rows of a used benchmark with defects, which IMB counts if it was built with checks."""
+    columns = _IMB_COLUMNS.search(text, head.end(), end)
+    words = columns[0].split() if columns and head[1] in _IMB_BENCHMARKS else []
+    if columns is None or "defects" not in words:
+        return 0
+    lines = [line.split() for line in text[columns.end() : end].splitlines()]
+    return sum(_number(line[-1]) > 0 for line in lines if len(line) == len(words) and _NUMBER.fullmatch(line[0]))
 
 
 def _field(text: str, name: str) -> str:
@@ -403,14 +447,24 @@ def _read_csv(text: str, name: str, where: Mapping[str, str]) -> Measurement:
     if missing:
         got = ", ".join(columns) or "none"
         raise UsageError(f"{name}: columns must include {', '.join(missing)}, got {got}")
+    for row in rows:
+        # A decimal comma would cut a number in two, and the rest of it would be ignored.
+        further = row.get(None) or ()
+        if any(cell.strip() for cell in further):
+            most = len(table.fieldnames or ())
+            raise UsageError(
+                f"{name}: rows must have at most {count_of(most, 'cell')}, as many as the header, got "
+                f"{most + len(further)} in that of size {row['size']}"
+            )
     rows = [row for row in rows if all(fnmatchcase(row[column] or "", where[column]) for column in where)]
     if not rows:
         wanted = (
             f"rows must match {_chosen(where)}, got none that do" if where else "rows must follow the header, got none"
         )
         raise UsageError(f"{name}: {wanted}")
-    found = _long_rows(rows, columns, name, where) if "benchmark" in columns else _wide_rows(rows, columns, name)
-    return _measurement(found, name + (f" ({_chosen(where)})" if where else ""))
+    found = list(_long_rows(rows, columns, name, where) if "benchmark" in columns else _wide_rows(rows, columns, name))
+    notes = [_UNSTATED] if any(row.window for row in found) else []
+    return _measurement(found, name + (f" ({_chosen(where)})" if where else ""), notes=notes)
 
 
 def _chosen(where: Mapping[str, str]) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.polyline import APART, Floats, Samples, fit_points, roughness
@@ -40,7 +41,7 @@ _MOST_GAPS = 2.0
 _SAME = 0.05
 #: Smallest share of a window's time per message that remains when the answer's part is subtracted.
 _LEAST_SHARE = 0.25
-#: A time is an outlier if it differs from both neighbours by at least this factor, up or down.
+#: A time is an outlier if it differs from all that is expected of it by at least this factor, up or down.
 _ODD = 1.5
 #: If the smallest measured size is at least this, bytes, it says little about an empty message.
 _SMALL = 64
@@ -113,8 +114,9 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None, *, with
     parts = _Parts.of(rows, receive, completion, limit, trips=2 if measurement.in_calls else 1)
     send, about_send = _send_delay(_as_kept(measurement, limit), parts)
     overhead = _overhead(measurement.rows, parts)
+    total = _curve(parts.sizes, parts.total, parts.uncertainty, parts.limit)
     link = Link(
-        send, _transmission_delay(parts, send), receive, limit, send_overhead=overhead, receive_overhead=whole,
+        send, _transmission_delay(parts, send, total), receive, limit, send_overhead=overhead, receive_overhead=whole,
         acknowledged_from=measurement.acknowledged_from,
     )  # fmt: skip
     if within:
@@ -125,7 +127,7 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None, *, with
         link = replace(link, busy=busy)
         link = replace(link, bucket=_bucket(measurement.rows, parts, link))
     about_shared = (*about_busy, *_about_pairs(measurement), *_about_directions(measurement))
-    ends = _about_ends(parts, (send, link.transmission_delay))
+    ends = _about_ends(parts, (send, total))
     about_curve = (*ends, *_about_outliers(parts), *_about_zeros(measurement))
     said = (*about_send, *about_receive, *about_limit, *about_shared, *about_curve)
     return FittedLink(link, said, Progress.CALLS if measurement.in_calls else Progress.ASYNCHRONOUS)
@@ -340,9 +342,14 @@ def _send_curve(times: Mapping[int, float], estimates: Mapping[int, Estimate], p
     return _curve(sizes, send, np.maximum(relative * send, floor), parts.limit)
 
 
-def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
+def _transmission_delay(parts: _Parts, send: Curve, total: Curve) -> Curve:
+    """Return the curve through what the send delays leave of the total times.
+
+    If sending takes nearly all of the growth with size, what is left may shrink by its noise. Then larger messages than
+    the measured ones grow by what their total times grow more than their send delays.
+    """
     left = np.maximum(parts.total - [send(size) for size in parts.sizes.tolist()], 0.0)
-    return _curve(parts.sizes, left, parts.uncertainty, parts.limit)
+    return _curve(parts.sizes, left, parts.uncertainty, parts.limit, max(0.0, total.slopes[-1] - send.slopes[-1]))
 
 
 def _limits(link: Link, size: float, gap: float) -> bool:
@@ -377,7 +384,8 @@ def _busy(measurement: Measurement, parts: _Parts, link: Link) -> tuple[Curve | 
     """Return the time for which a message occupies a port, from streams of several pairs if possible, else of one pair.
 
     If its ranks limit the stream of a single pair, the stream shows only that the port is not slower. Then the excess
-    over the gap of the smallest messages is used, because several ranks of a node may send faster.
+    over the gap of the smallest messages is used, because several ranks of a node may send faster; but no less than the
+    size's share of that of the largest messages, as a port that carries these at some rate carries no others faster.
     """
     alone = _gaps(measurement.rows)
     together = _gaps_of_pairs(measurement)
@@ -387,8 +395,11 @@ def _busy(measurement: Measurement, parts: _Parts, link: Link) -> tuple[Curve | 
         gaps = np.array([gap.value for gap in known.values()])
         uncertainty = _uncertainty(sizes, list(known.values()))
         ranks_limit = np.array([size not in together and _limits(link, size, gap.value) for size, gap in known.items()])
-        busy = _curve(sizes, np.where(ranks_limit, gaps - gaps.min(), gaps), uncertainty, None)
-        return busy, _about_rates(alone, together)
+        excess = gaps - gaps.min()
+        largest = excess[-1] if ranks_limit[-1] else gaps[-1]
+        not_slower = np.minimum(np.maximum(excess, largest * sizes / sizes[-1]), gaps)
+        busy = _curve(sizes, np.where(ranks_limit, not_slower, gaps), uncertainty, None)
+        return busy, (*_about_one_pair(ranks_limit), *_about_rates(alone, together))
     rows = measurement.rows
     if any(row.blocked is not None for row in rows):
         return None, ()
@@ -443,6 +454,17 @@ def _gaps_of_pairs(measurement: Measurement) -> dict[int, tuple[int, Estimate]]:
     return least
 
 
+def _about_one_pair(ranks_limit: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    """Report if at no size a port is known to limit streams, as when a stream's time is all that is known of sends."""
+    if not ranks_limit.all():
+        return ()
+    return (
+        "ports: the ranks of one pair may limit its stream at any size, so a message is assumed to occupy a port for "
+        "its time per message minus that of the smallest, or at the rate of the largest if that is longer; osu_mbw_mr "
+        "shows what several pairs of two nodes send",
+    )
+
+
 def _about_rates(alone: Mapping[int, Estimate], together: Mapping[int, tuple[int, Estimate]]) -> tuple[str, ...]:
     """Report the sizes at which even several pairs do not saturate the port: each is as fast as one alone."""
     unlimited = [
@@ -454,8 +476,8 @@ def _about_rates(alone: Mapping[int, Estimate], together: Mapping[int, tuple[int
         return ()
     sizes = ", ".join(format_size(size) for size, _ in unlimited)
     most = max(pairs for _, pairs in unlimited)
-    return (f"ports: up to {most} pairs each send as fast as one alone, so a port may be busy for less than stated: "
-            f"{sizes}",)  # fmt: skip
+    return (f"ports: up to {most} pairs each send as fast as one alone; between the same two nodes, as is assumed, a "
+            f"port may be busy for less than stated, between more nodes for longer: {sizes}",)  # fmt: skip
 
 
 def _about_pairs(measurement: Measurement) -> tuple[str, ...]:
@@ -538,7 +560,13 @@ def _scaled(estimate: Estimate, by: float) -> Estimate:
 
 
 def _about_ends(parts: _Parts, curves: Sequence[Curve]) -> tuple[str, ...]:
-    """Report the assumptions about messages smaller or larger than the measured ones, given the fitted curves."""
+    """Report the assumptions about messages smaller or larger than the measured ones.
+
+    Args:
+        parts: The measured times.
+        curves: Curves through sends and through total times: :func:`fit_points` adds a point beyond the measured sizes
+            if the last ones do not show how times grow.
+    """
     said = []
     least, most = parts.sizes[0], parts.sizes[-1]
     if least >= _SMALL:
@@ -548,33 +576,58 @@ def _about_ends(parts: _Parts, curves: Sequence[Curve]) -> tuple[str, ...]:
             f"messages above {format_size(most)} were not measured: they are assumed to go on as those below; measure "
             "up to 1 MiB if the program sends larger ones"
         )
-    beyond = most if parts.limit is None else parts.limit
-    why = ""
-    if most > beyond and np.count_nonzero(parts.sizes > beyond) == 1:
-        why = "is the only size beyond the eager limit"
-    elif parts.one_way[-1] < parts.one_way[-2]:
-        why = "takes less time than the size before"
-    elif most < APART * parts.sizes[-2] and any(curve.sizes[-1] > most for curve in curves):  # see fit_points
-        why = "is close to the size before, so the difference of their times is mostly noise"
-    if why:
+    if any(curve.sizes[-1] > most for curve in curves):
         said.append(
-            f"{format_size(most)} {why}: beyond it, the slope of the whole range from {format_size(least)} on is used"
+            f"{format_size(most)} {_why_not_the_last_slope(parts)}: beyond it, the slope of the whole range from "
+            f"{format_size(least)} on is used"
         )
     return tuple(said)
 
 
+def _why_not_the_last_slope(parts: _Parts) -> str:
+    """Return what is wrong with the largest size, for which a curve does not go on as its last points do."""
+    most = parts.sizes[-1]
+    if parts.limit is not None and most > parts.limit and np.count_nonzero(parts.sizes > parts.limit) == 1:
+        return "is the only size beyond the eager limit"
+    if parts.one_way[-1] < parts.one_way[-2]:
+        return "takes less time than the size before"
+    if most < APART * parts.sizes[-2]:
+        return "is close to the size before, so the difference of their times is mostly noise"
+    return "does not show how times grow"
+
+
 def _about_outliers(parts: _Parts) -> tuple[str, ...]:
-    """Report the sizes whose times contradict both neighbours; the curve follows these outliers nonetheless."""
-    times = parts.one_way
-    before, own, after = times[:-2], times[1:-1], times[2:]
-    long = np.pad(own > _ODD * np.maximum(before, after), 1)
-    # Next to a time that is too long, its neighbours look too short.
-    short = np.pad(own * _ODD < np.minimum(before, after), 1) & ~np.roll(long, 1) & ~np.roll(long, -1)
-    sizes = ", ".join(format_size(size) for size in parts.sizes[long | short].tolist())
-    if not sizes:
+    """Report the sizes whose times contradict those around them; the curve follows these outliers nonetheless."""
+    sizes, times = parts.sizes.tolist(), parts.one_way.tolist()
+    if len(sizes) < 3:
         return ()
-    return (f"half round trips of {sizes} are far from those of smaller and larger messages; the curve follows them: "
+    low, high = np.array([_expected(sizes, times, i) for i in range(len(sizes))]).T
+    long = parts.one_way > _ODD * high
+    # Next to a time that is too long, its neighbours may look too short.
+    short = (parts.one_way * _ODD < low) & (np.convolve(long, (1, 1, 1), "same") == 0)
+    odd = ", ".join(format_size(size) for size in parts.sizes[long | short].tolist())
+    if not odd:
+        return ()
+    return (f"half round trips of {odd} are far from those of smaller and larger messages; the curve follows them: "
             "measure them again, or leave them out",)  # fmt: skip
+
+
+def _expected(sizes: Sequence[float], times: Sequence[float], i: int) -> tuple[float, float]:
+    """Return the least and the largest time that those of other sizes let expect.
+
+    It lies on the line between its neighbours or, beside a jump, on that through the two sizes on one side. The first
+    time may be much shorter than the next one, but not longer; the last one at most grows in proportion to the size,
+    and :func:`_about_ends` reports that it falls.
+    """
+    last = len(sizes) - 1
+    others = [(k, j) for k, j in ((i - 1, i + 1), (i + 1, i + 2), (i - 2, i - 1)) if k >= 0 and j <= last]
+    on_lines = [times[k] + (times[j] - times[k]) * (sizes[i] - sizes[k]) / (sizes[j] - sizes[k]) for k, j in others]
+    if i == 0:
+        return 0.0, max(*on_lines, times[1], times[2])
+    if i == last:
+        grown = [times[k] * sizes[i] / sizes[k] for k in (i - 1, i - 2) if sizes[k]]
+        return 0.0, max(*on_lines, *grown)
+    return min(on_lines), max(on_lines)
 
 
 def _about_zeros(measurement: Measurement) -> tuple[str, ...]:
@@ -594,8 +647,10 @@ def _answer(parts: _Parts, size: int) -> float:
     return float(parts.answer[-1]) if parts.limit is not None and size > parts.limit else 0.0
 
 
-def _curve(sizes: Floats, times: Floats, uncertainty: Floats, split: float | None) -> Curve:
-    points = fit_points(Samples(sizes, times, np.maximum(uncertainty, 1e-15)), split)
+def _curve(
+    sizes: Floats, times: Floats, uncertainty: Floats, split: float | None, beyond: float | None = None
+) -> Curve:
+    points = fit_points(Samples(sizes, times, np.maximum(uncertainty, 1e-15)), split, beyond)
     return Curve.through(_joined_at(points, split))
 
 

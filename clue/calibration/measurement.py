@@ -218,15 +218,16 @@ def _median(estimates: Iterable[Estimate | None]) -> Estimate | None:
     return Estimate(median(each.value for each in known), low, high, sum(each.repetitions for each in known))
 
 
-def _contradictions(rows: Iterable[SizeRow]) -> Iterator[str]:
+def _contradictions(rows: Iterable[SizeRow], whose: str = "") -> Iterator[str]:
+    known = list(rows)
     for what, estimates in (
-        ("half round trips", {row.size: row.one_way for row in rows}),
-        ("times per message of a stream", {row.size: row.gap for row in rows}),
+        (f"half round trips{whose}", [(row.size, row.one_way) for row in known]),
+        (f"times per message of a stream{whose}", [(row.size, row.gap) for row in known]),
     ):
-        apart = {size: each.spread for size, each in estimates.items() if each and each.spread > _CONTRADICTION}
+        apart = [(size, each.spread) for size, each in estimates if each and each.spread > _CONTRADICTION]
         if apart:
-            sizes = ", ".join(format_size(size) for size in apart)
-            most = max(apart.values())
+            sizes = ", ".join(dict.fromkeys(format_size(size) for size, _ in apart))
+            most = max(spread for _, spread in apart)
             yield f"{what} are given several times and differ by up to {most:.0%} from their median: {sizes}"
 
 
@@ -242,6 +243,8 @@ def merged(measurements: Sequence[Measurement]) -> Measurement:
         raise UsageError("measurements must be at least one, got none")
     first = measurements[0]
     rows = rows_by_size(row for each in measurements for row in each.rows)
+    shared = rows_by_size(row for each in measurements for row in each.shared)
+    notes = dict.fromkeys(note for each in measurements for note in each.notes)
     return replace(
         first,
         rows=rows,
@@ -254,6 +257,6 @@ def merged(measurements: Sequence[Measurement]) -> Measurement:
         mpi=next((each.mpi for each in measurements if each.mpi), ""),
         date=next((each.date for each in measurements if each.date), ""),
         source=", ".join(dict.fromkeys(each.source for each in measurements if each.source)),
-        notes=(*dict.fromkeys(note for each in measurements for note in each.notes), *_contradictions(rows)),
-        shared=rows_by_size(row for each in measurements for row in each.shared),
+        notes=(*notes, *_contradictions(rows), *_contradictions(shared, " of several pairs or both directions")),
+        shared=shared,
     )

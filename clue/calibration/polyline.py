@@ -59,13 +59,17 @@ def roughness(sizes: Sequence[float] | Floats, times: Sequence[float] | Floats) 
     return float(np.median(np.abs(t[1:-1] - chord) / scale)) / (0.6745 * math.sqrt(1.5))
 
 
-def fit_points(samples: Samples, split: float | None = None) -> tuple[tuple[float, float], ...]:
+def fit_points(
+    samples: Samples, split: float | None = None, beyond: float | None = None
+) -> tuple[tuple[float, float], ...]:
     """Return the points (bytes, seconds) of the curve through samples, by rising size; no time is below 0.
 
     Args:
         samples: The data to fit.
         split: A size that no line may cross: the curves up to it and beyond it are fitted separately. A line from the
             last size up to it to the first size beyond it joins them.
+        beyond: Growth of times beyond the largest size, seconds per byte, if the last points do not show it; default:
+            that of the whole range.
 
     Returns:
         Points at measured sizes; if the last ones do not show the growth of times, one more at twice the largest size.
@@ -76,11 +80,11 @@ def fit_points(samples: Samples, split: float | None = None) -> tuple[tuple[floa
     values = np.maximum(_least_squares(samples, chosen), 0.0)
     points = list(zip(samples.sizes[chosen].tolist(), values.tolist(), strict=True))
     # The last slope continues beyond the last point. If it is negative, crosses the split, or is that of sizes close to
-    # each other, whose noise it shows, it is not the cost of a byte; then the slope of the whole range is used.
+    # each other, whose noise it shows, it is not the cost of a byte; then another slope is used.
     first, before, last = points[0], points[-2], points[-1]
     crosses = split is not None and before[0] <= split < last[0]
     if last[1] < before[1] or crosses or last[0] < APART * before[0]:
-        slope = max(0.0, (last[1] - first[1]) / (last[0] - first[0]))
+        slope = max(0.0, (last[1] - first[1]) / (last[0] - first[0])) if beyond is None else beyond
         points.append((2 * last[0], last[1] + slope * last[0]))
     return tuple(points)
 

@@ -113,9 +113,9 @@ def _add_processor(subjects: Commands) -> Parser:
         action="append",
         default=[],
         metavar="KERNEL=SPEED",
-        help="the speed of a kernel on a computer that is not at hand, as published or measured there, in flop/s "
-        "(dgemm), B/s (triad, cache), products/s (core) or steps/s (chase), to compare with this computer or with "
-        "that of the reference (may be repeated)",
+        help="the speed of a kernel on one core of a computer that is not at hand, as published or measured there, in "
+        "flop/s (dgemm), B/s (triad, cache), products/s (core) or steps/s (chase), to compare with this computer or "
+        "with that of the reference (may be repeated)",
     )
     subject.add_argument(
         "--target-part",

@@ -303,8 +303,19 @@ def test_every_group_of_imb_counts() -> None:
 
 def test_what_no_benchmark_shows_is_said_once() -> None:
     """The note on what benchmarks cannot show appears once, however many files are merged."""
-    found = merged([read_benchmark(text, "x") for text in (OSU_LATENCY, OSU_BW, OSU_MBW_MR)])
-    assert [note.split(":")[0] for note in found.notes] == ["send overhead, acknowledgements, progress"]
+    found = merged([read_benchmark(text, "x") for text in (OSU_LATENCY, OSU_BW, OSU_BW, OSU_MBW_MR)])
+    assert [note.split(":")[0] for note in found.notes] == ["send overhead, acknowledgements, progress", "streams"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_assumed"),
+    [(OSU_BW, True), (STUDY.replace("osu_bw,32", "osu_bw,64"), True), (OSU_MBW_MR, False), (IMB_SHARED, False)],
+    ids=["osu_bw", "a table of benchmarks", "osu_mbw_mr", "imb"],
+)
+def test_a_window_that_is_not_stated_is_told(text: str, is_assumed: bool) -> None:
+    """osu_bw prints no window (option -W), and IMB has only one."""
+    found = read_benchmark(text, "x", where={"nodes": "64"} if text.startswith("benchmark") else None)
+    assert any("64 are assumed, its default" in note for note in found.notes) is is_assumed
 
 
 def test_damaged_data_are_told() -> None:
@@ -315,6 +326,32 @@ def test_damaged_data_are_told() -> None:
         notes = read_benchmark(text, "runs/bibw.txt").notes
         said = [f"validation: bibw.txt says that data arrived damaged in {rows}: measure again" for rows in told]
         assert [note for note in notes if note.startswith("validation")] == said
+
+
+def test_defects_that_imb_counts_are_told() -> None:
+    """IMB that was built with checks counts defects by size; those of benchmarks that are not used do not matter."""
+    table = IMB.replace("Mbytes/sec", "Mbytes/sec      defects").replace("0.00\n", "0.00   0.00\n")
+    checked = table.replace("0.62\n", "0.62   1.00\n").replace("8388.61\n", "8388.61   0.00\n")
+    assert [note for note in read_benchmark(checked, "x").notes if note.startswith("validation")] == [
+        "validation: x says that data arrived damaged in 1 row: measure again"
+    ]
+    assert not any(note.startswith("validation") for note in read_benchmark(IMB, "x").notes)
+
+
+@pytest.mark.parametrize(("place", "is_told"), [("HOST (H)", False), ("DEVICE (D)", True), ("MANAGED (M)", True)])
+def test_data_on_accelerators_are_told(place: str, is_told: bool) -> None:
+    """With CUDA or ROCm, OSU says in which memory the data are: times of device memory are not those of hosts."""
+    on = f"# Send Buffer on {place} and Receive Buffer on {place}\n# Datatype"
+    found = read_benchmark(OSU_LATENCY_NEW.replace("OSU MPI", "OSU MPI-CUDA").replace("# Datatype", on), "x.txt")
+    assert one_way(found) == {1: 1.55, 1024: 2.5}
+    assert any(note.startswith("buffers: x.txt has times of data in") for note in found.notes) is is_told
+
+
+def test_a_table_without_a_title_is_told() -> None:
+    """Without its title, a table may be that of another benchmark."""
+    found = read_benchmark(OSU_LATENCY.split("\n", 1)[1], "folder/x.txt")
+    assert one_way(found) == {0: 1.5, 1: 1.55, 1024: 2.5}
+    assert "benchmark: x.txt has a table without a title, which is taken for osu_latency's or osu_bw's" in found.notes
 
 
 def test_benchmarks_of_one_job_are_told_apart() -> None:
@@ -398,6 +435,18 @@ WRONG = {
     "an unknown unit of OSU": (OSU_LATENCY.replace("(us)", "(ms)"), None, {}, "header of the table"),
     "a row that is cut off": (OSU_LATENCY + "2048\n", None, {}, "column 2 must be a number not below 0, got nothing"),
     "a negative time": (OSU_LATENCY + "2048   -1.5\n", None, {}, "got -1.5 in '2048   -1.5'"),
+    "a collective without its title": (
+        OSU_LATENCY.split("\n", 1)[1].replace("Latency (us)", "Avg Latency(us)   Min Latency(us)"),
+        None,
+        {},
+        "header of the table must be",
+    ),
+    "a decimal comma between commas": (
+        "size,one_way (us)\n1024,2.5\n0,1,5\n",
+        "csv",
+        {},
+        "rows must have at most 2 cells, as many as the header, got 3 in that of size 0",
+    ),
     "half a byte": ("size,one_way (us)\n1.5,2\n", "csv", {}, "whole number of bytes, got '1.5'"),
     "a column twice": ("size,one_way (us),one_way (us)\n1,2,3\n", "csv", {}, "got one_way (us) twice"),
     "a head without rows": ("size,one_way (us)\n", "csv", {}, "rows must follow the head"),

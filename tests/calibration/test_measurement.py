@@ -64,3 +64,20 @@ def test_sizes_must_rise() -> None:
     """A size that occurs twice is refused."""
     with pytest.raises(UsageError, match="sizes must rise"):
         Measurement((SizeRow(8), SizeRow(8)))
+
+
+def test_contradictions_between_simultaneous_pairs_are_noted_by_size() -> None:
+    """Streams of four pairs take 1 and 3 us per message of 8 B: a median of 2 us, 50 % off. Those of 8 pairs agree."""
+    rows = [Measurement((), shared=(stream(4, time), stream(8, 2.0)), source="mbw.txt") for time in (1.0, 3.0)]
+    both = merged(rows)
+    assert [(row.pairs, row.gap.value) for row in both.shared if row.gap] == [(4, 2.0), (8, 2.0)]
+    (note,) = both.notes
+    assert note == (
+        "times per message of a stream of several pairs or both directions are given several times and differ by up to "
+        "50% from their median: 8 B"
+    )
+
+
+def stream(pairs: int, seconds: float) -> SizeRow:
+    """Return the time per message of 8 B of simultaneous streams."""
+    return SizeRow(8, gap=Estimate.alone(seconds), window=64, pairs=pairs)

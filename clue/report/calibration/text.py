@@ -78,7 +78,7 @@ def _residuals(calibration: Calibration) -> RenderableType:
     gaps = {each.size: each for each in calibration.residuals.gap}
     for size in sorted({*halves, *gaps}):
         known = rows[size].one_way if size in halves else None
-        spread = f"{known.spread:.1%}" if known is not None and known.repetitions else NONE
+        spread = f"{known.spread:.1%}" if known is not None and (known.repetitions or known.spread) else NONE
         half, *further = _cells(halves.get(size))
         add_row(shown, format_size(size), half, spread, *further, *_cells(gaps.get(size)))
     return shown
