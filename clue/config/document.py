@@ -62,11 +62,17 @@ class Document:
 
     def at(self, *path: object) -> Document:
         """Return the part of the document under a path, which must exist."""
+        depth = len(path)
+        return Document(
+            self.value_at(*path), {p[depth:]: origin for p, origin in self.origins.items() if p[:depth] == path}
+        )
+
+    def value_at(self, *path: object) -> object:
+        """Return the value at a path, which must exist."""
         value = self.value
         for step in path:
             value = value[step]  # type: ignore[index]
-        depth = len(path)
-        return Document(value, {p[depth:]: origin for p, origin in self.origins.items() if p[:depth] == path})
+        return value
 
     def without(self, *keys: str) -> Document:
         """Return the document without some of its top-level keys."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -55,6 +56,7 @@ class Faults:
 
     def __init__(self) -> None:
         self._found: list[tuple[str, int, int, Path, str]] = []
+        self._texts: set[str] = set()
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -70,17 +72,23 @@ class Faults:
         line, column = origin.key if of_key and origin.key[0] else (origin.line, origin.column)
         place = origin.place(of_key=of_key)
         text = f"{place}: {subject} {rule}" if place else f"{subject} {rule}"
-        if all(text != known for *_, known in self._found):
-            self._found.append((origin.file, line, column, origin.path + unwritten, text))
+        if text not in self._texts:
+            self._append((origin.file, line, column, origin.path + unwritten, text))
 
     def take(self, error: ConfigError) -> None:
         """Add the faults of an error raised for another file, which may be read several times, each once."""
-        known = {text for *_, text in self._found}
-        self._found.extend(("", 0, 0, (), text) for text in error.faults if text not in known)
+        for text in [text for text in error.faults if text not in self._texts]:
+            self._append(("", 0, 0, (), text))
 
     def extend(self, others: Faults) -> None:
         """Add faults that were collected separately."""
-        self._found.extend(fault for fault in others._found if fault not in self._found)
+        for fault in others._found:
+            if fault not in self._found:
+                self._append(fault)
+
+    def _append(self, fault: tuple[str, int, int, Path, str]) -> None:
+        self._found.append(fault)
+        self._texts.add(fault[-1])
 
     def due_to(self, change: str, file: str, without: Faults) -> Faults:
         """Return these faults of a file with a change; those that also exist without it stay as they are.
@@ -93,7 +101,7 @@ class Faults:
         found = Faults()
         for fault in self._found:
             is_due = fault[0] == file and fault not in without._found
-            found._found.append((*fault[:-1], f"{fault[-1]}: {change}") if is_due else fault)
+            found._append((*fault[:-1], f"{fault[-1]}: {change}") if is_due else fault)
         return found
 
     def places(self) -> Iterator[tuple[Path, str]]:
@@ -198,7 +206,7 @@ def _of_another_form(form: type[Form], path: Path, document: Document) -> str:
     """
     if document.nearest(path)[1]:
         return ""
-    key, beside = path[-1], document.at(*path[:-1]).value
+    key, beside = path[-1], document.value_at(*path[:-1])
     forms = [each.get("properties", {}) for each in _forms_at(form, path[:-1])]
     having = [each for each in forms if key in each]
     if not having or not isinstance(beside, dict):
@@ -285,11 +293,17 @@ def known_keys(form: type[Form], path: Path) -> set[str]:
 
 def _forms_at(form: type[Form], path: Path) -> list[Mapping[str, Any]]:
     """Return the schemas of all forms that a value at a path of a form may have."""
-    schema = form.model_json_schema()
+    schema = _schema(form)
     places = [schema]
     for step in path:
         places = [below for place in places for branch in _branches(place, schema) for below in _below(branch, step)]
     return [branch for place in places for branch in _branches(place, schema)]
+
+
+@cache
+def _schema(form: type[Form]) -> Mapping[str, Any]:
+    """Return the schema of a form; making one takes longer than all else that is said about a fault."""
+    return form.model_json_schema()
 
 
 def _branches(place: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:

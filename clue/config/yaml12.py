@@ -18,6 +18,7 @@ from clue.errors import ConfigError
 
 _LIMIT = 100_000  # values in one file: far more than any machine needs; stops aliases that multiply
 _DEPTH = 100
+_DIGITS = 400  # of a whole number: far more than any quantity has; Python itself writes no numbers of 4,300 digits
 
 _Parser: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -71,7 +72,9 @@ def parse_yaml(text: str, file: str) -> Document:
 def number_or_text(text: str) -> int | float | str:
     """Return the value that a plain text has in a file: a number if it is one, else text."""
     for name, build in (("int", _integer), ("float", _number)):
-        if any(name == each and re.fullmatch(pattern, text) for each, pattern, _ in _RESOLVERS):
+        if len(text) <= _DIGITS and any(
+            name == each and re.fullmatch(pattern, text) for each, pattern, _ in _RESOLVERS
+        ):
             return build(text)
     return text
 
@@ -199,6 +202,9 @@ class _Reading:
         build = _SCALARS.get(node.tag.removeprefix(_TAG))
         if build is None:
             self._fault(node, path, f"must not have a tag, got {node.tag}")
+            return None
+        if build is _integer and len(node.value) > _DIGITS:
+            self._fault(node, path, f"must be a number of at most {_DIGITS} digits, got {len(node.value):,}")
             return None
         try:
             return build(node.value)

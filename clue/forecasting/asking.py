@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import re
 import socket
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clue.errors import ForecastError, UsageError
+from clue.forecasting.values import parsed
 
 #: Default port of servers.
 PORT = 8457
@@ -119,6 +119,8 @@ class Peer:
             size += len(piece)
             if size > _LONGEST:
                 raise ForecastError(f"{self.address}: answer must be at most {_LONGEST:,} bytes long, got more")
+        if response.length:
+            raise http.client.IncompleteRead(b"", response.length)
         response.close()  # read1 does not free the connection for the next request when all is read
         if response.status != http.client.OK:
             raise ForecastError(
@@ -128,13 +130,13 @@ class Peer:
 
     def _refusal(self, status: int, body: bytes) -> str:
         try:
-            return f"{json.loads(body)['error']} (status {status})"
+            return f"{parsed(body)['error']} (status {status})"
         except (ValueError, KeyError, TypeError):
             return f"status {status}"
 
     def _parsed(self, body: bytes) -> Any:
         try:
-            return json.loads(body)
+            return parsed(body)
         except ValueError:
             raise ForecastError(f"{self.address}: answer must be JSON, got {body[:40]!r}") from None
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from clue.errors import ForecastError
 from clue.execution.room import free_memory
+from clue.forecasting.values import number, text, whole
 from clue.trace.computer import usable_processors
 
 #: Time for which a computer is observed, s, and number of samples.
@@ -21,6 +22,8 @@ _WATCHED, _LOOKS = 0.2, 10
 #: The kernel's figures; and the factor by which a step of nice changes a process's weight (sched(7)).
 _PROC = Path("/proc")
 _STEP = 1.25
+#: Bounds of what another host may say of itself: cores, processes that compete for them, share of a core, and memory.
+_MOST_PROCESSORS, _MOST_RUNNABLE, _LEAST_SHARE, _MOST_MEMORY = 10**6, 1e12, 1e-12, 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +57,12 @@ class Availability:
         Raises:
             ValueError: If the document is invalid; KeyError and TypeError likewise.
         """
-        found = cls(
-            str(document["host"]), int(document["processors"]), float(document["runnable"]), float(document["load"]),
-            float(document["cpu"]), int(document["memory"]),
+        return cls(
+            text("host", document["host"]), whole("processors", document["processors"], 0, _MOST_PROCESSORS),
+            number("runnable", document["runnable"], 0, _MOST_RUNNABLE),
+            number("load", document["load"], 0, _MOST_RUNNABLE),
+            number("cpu", document["cpu"], _LEAST_SHARE, 1), whole("memory", document["memory"], 0, _MOST_MEMORY),
         )  # fmt: skip
-        if not (0 < found.cpu <= 1 and found.memory >= 0):
-            raise ValueError(f"cpu {found.cpu}, memory {found.memory}")
-        return found
 
 
 def share(runnable: float, processors: int) -> float:

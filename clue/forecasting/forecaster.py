@@ -19,12 +19,16 @@ from clue.forecasting.routes import Route, find_route
 from clue.forecasting.routines import specification
 from clue.forecasting.segments import Need, Segments
 from clue.forecasting.sequence import Plan, Timeline, forecast_sequence
-from clue.forecasting.store import Measured, Store
+from clue.forecasting.store import Measured, Store, told
+from clue.forecasting.values import number, text
 from clue.trace.computer import processor_name
 from clue.units import format_size, format_time
 
 #: Names of this computer.
 _HERE = {"localhost", "127.0.0.1"}
+#: Bounds of what other hosts may cost this one: links in an answer, hosts that are asked for links, and the largest age
+#: of a figure, s.
+_MOST_LINKS, _MOST_HOSTS, _OLDEST = 1000, 100, 1e10
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +148,13 @@ class Forecaster:
         def measure() -> tuple[Any, float]:
             if name == self.host:
                 return self.look(name).document(), 0.0
-            told = _understood(name, lambda: self.peer(name).ask("/availability"), _checked)
-            return {**told["available"], "host": name}, float(told["age"])
+            found = _understood(name, lambda: self.peer(name).ask("/availability"), _checked)
+            return {**found["available"], "host": name}, float(found["age"])
 
         key = _host(name) + (f" {availability.conditions()}" if name == self.host else "")
         figure = self.figures.get(key, HOST, measure)
-        return Figure(Availability.of(figure.value), figure.measured, figure.stale)
+        with told(self.store.path):
+            return Figure(Availability.of(figure.value), figure.measured, figure.stale)
 
     def route(self, source: str, target: str) -> tuple[Route, str]:
         """Return the route between two hosts, and why it is older than its lifetime, if it is.
@@ -167,12 +172,15 @@ class Forecaster:
         if self.host in {one, other}:
             try:
                 figure = self.measure_link(other if one == self.host else one)
-                return Route.of(figure.value, (one, other)), figure.stale
+                with told(self.store.path):
+                    return Route.of(figure.value, (one, other)), figure.stale
             except ForecastError as error:
                 silent.append(str(error))
         silent += self._ask_for_links((one, other))
         figures = self.links()
-        found = find_route({pair: Route.of(figure.value, pair) for pair, figure in figures.items()}, one, other)
+        with told(self.store.path):
+            links = {pair: Route.of(figure.value, pair) for pair, figure in figures.items()}
+        found = find_route(links, one, other)
         why = "".join(f": {each}" for each in dict.fromkeys(silent))
         if found is None:
             got = f"none that was measured{why}"
@@ -275,7 +283,8 @@ class Forecaster:
 
     def links(self) -> dict[tuple[str, str], Figure]:
         """Return all known links, of any age."""
-        return {_ends(name): figure for name, figure in self.figures.all("link ").items()}
+        with told(self.store.path):
+            return {_ends(name): figure for name, figure in self.figures.all("link ").items()}
 
     def measure_link(self, host: str) -> Figure:
         """Return the latency and bandwidth of the link to a host, no older than 120 s if possible.
@@ -316,12 +325,12 @@ class Forecaster:
             if stored is not None and self.figures.is_silent(_host(host)):
                 return stored.measured, NETWORK - RETRY
             try:
-                told = _understood(host, lambda: self.peer(host).ask(f"/routines/{name}"), Measured.of)
+                found = _understood(host, lambda: self.peer(host).ask(f"/routines/{name}"), Measured.of)
             except ForecastError:
                 if stored is None:
                     raise
                 return stored.measured, NETWORK - RETRY
-            measured = replace(Measured.of(told), host=host)
+            measured = replace(Measured.of(found), host=host)
             if measured.routine.name != name:
                 raise ForecastError(f"{host}: routine must be {name}, got {measured.routine.name}")
             self.store.keep(measured)
@@ -334,6 +343,9 @@ class Forecaster:
         silent = []
         asked, left = {self.host}, {*ends, *(host for pair in self.links() for host in pair)} - {self.host}
         while left:
+            if len(asked) > _MOST_HOSTS:
+                silent.append(f"hosts asked for links must be at most {_MOST_HOSTS}, got more")
+                break
             host = left.pop()
             asked.add(host)
             try:
@@ -347,13 +359,13 @@ class Forecaster:
 
         A port of its own by which it reaches another host, as through ssh, is no name of that host here.
         """
-        told = _understood(host, lambda: self.peer(host).ask("/links"), _checked_links)
+        answer = _understood(host, lambda: self.peer(host).ask("/links"), _checked_links)
         found = []
-        for link in told["links"]:
+        for link in answer["links"]:
             ends = [str(Address.parse(each)) for each in link["between"]]
-            if any(each != told["host"] and Address.parse(each).name in _HERE for each in ends):
+            if any(each != answer["host"] and Address.parse(each).name in _HERE for each in ends):
                 continue
-            one, other = (host if each == told["host"] else each for each in ends)
+            one, other = (host if each == answer["host"] else each for each in ends)
             figure = {key: link[key] for key in ("latency", "bandwidth")}
             self.figures.put_if_newer(_name(one, other), figure, link["age"])
             found.append((one, other))
@@ -387,28 +399,30 @@ def _ends(name: str) -> tuple[str, str]:
 
 def _understood(host: str, ask: Callable[[], Any], check: Callable[[Any], object]) -> Any:
     """Return an answer after checking its form."""
-    told = ask()
+    answer = ask()
     try:
-        check(told)
+        check(answer)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ForecastError(
             f"{host}: answer must be that of clue forecast serve, got {type(error).__name__}: {error}"
         ) from None
-    return told
+    return answer
 
 
-def _checked(told: Any) -> None:
-    Availability.of(told["available"])
-    float(told["age"])
+def _checked(answer: Any) -> None:
+    Availability.of(answer["available"])
+    number("age", answer["age"], 0, _OLDEST)
 
 
-def _checked_links(told: Any) -> None:
-    for link in told["links"]:
+def _checked_links(answer: Any) -> None:
+    text("host", answer["host"])
+    if len(answer["links"]) > _MOST_LINKS:
+        raise ValueError(f"links must be at most {_MOST_LINKS:,}, got {len(answer['links']):,}")
+    for link in answer["links"]:
         one, other = link["between"]
-        Address.parse(one), Address.parse(other)
+        Address.parse(text("host", one)), Address.parse(text("host", other))
         Route.of(link, (one, other))
-        link["age"] = max(0.0, float(link["age"]))
-    str(told["host"])
+        link["age"] = max(0.0, number("age", link["age"], -_OLDEST, _OLDEST))
 
 
 def _outside(measured: Measured, segments: Segments, sizes: tuple[int, ...]) -> list[str]:

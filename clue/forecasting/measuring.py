@@ -15,7 +15,7 @@ from typing import Any
 from clue.calibration.launching import one_thread
 from clue.children import end, finding_clue, running
 from clue.errors import ForecastError, UsageError
-from clue.forecasting.routines import Routine, specification
+from clue.forecasting.routines import MOST_SIZES, Routine, specification
 from clue.models.terms import is_feature
 
 #: Timeout for loading a routine's modules, s.
@@ -105,6 +105,8 @@ def bench(name: str, limit: float = 600.0) -> Iterator[Bench]:
         told = _line(process, name, _LOADING)
         if wrong := [each for each in told["parameters"] if not is_feature(each)]:
             raise UsageError(f"{name}: sizes must have names other than log, which terms contain, got {wrong[0]}")
+        if (sizes := len(told["parameters"])) > MOST_SIZES:
+            raise UsageError(f"{name}: sizes must be at most {MOST_SIZES}, got {sizes}")
         yield Bench(Routine(name, tuple(told["parameters"]), told["library"]), process, limit)
 
 

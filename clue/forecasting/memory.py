@@ -14,7 +14,7 @@ from clue.units import format_figure, format_size
 #: Sizes at which memory is measured: primes, so that no two products are equal, and large enough to be noticed.
 _SIZES = (17, 23, 31, 43, 59, 71, 89, 101, 113, 131, 149, 163, 181, 199)
 #: Degree of the polynomial.
-_DEGREE = 2
+DEGREE = 2
 #: Number of additional measurements, which test whether the polynomial is exact.
 _FURTHER = 3
 
@@ -61,12 +61,12 @@ def measure_memory(
         ranges: Range of each size, from whose low end it is measured upwards, and not beyond the high end unless the
             range has fewer than five sizes; ``None``: all sizes are allowed.
     """
-    products = [each for degree in range(_DEGREE + 1) for each in combinations_with_replacement(parameters, degree)]
+    products = [each for degree in range(DEGREE + 1) for each in combinations_with_replacement(parameters, degree)]
     points = [_point(parameters, i) for i in range(len(products) + _FURTHER)]
     for name, (low, high) in zip(parameters, ranges or (), strict=ranges is not None):
         reach = max(point[name] for point in points) - _SIZES[0]
         first, width = max(low, _SIZES[0]), reach
-        if first + width > high >= low + 2 * _DEGREE:
+        if first + width > high >= low + 2 * DEGREE:
             first, width = low, high - low
         for point in points:
             point[name] = first + round((point[name] - _SIZES[0]) * width / reach)

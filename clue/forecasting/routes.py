@@ -6,7 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clue.forecasting.values import number
 from clue.machine import Link
+
+#: Largest latency of a link, s, and smallest and largest bandwidth, B/s.
+_LONGEST, _NARROWEST, _WIDEST = 1e9, 1e-9, 1e30
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +59,8 @@ class Route:
         Raises:
             ValueError: If the document is invalid; KeyError and TypeError likewise.
         """
-        found = cls(float(document["latency"]), float(document["bandwidth"]), hosts)
-        if not (0 <= found.latency < float("inf") and found.bandwidth > 0):
-            raise ValueError(f"latency {found.latency}, bandwidth {found.bandwidth}")
-        return found
+        latency = number("latency", document["latency"], 0, _LONGEST)
+        return cls(latency, number("bandwidth", document["bandwidth"], _NARROWEST, _WIDEST), hosts)
 
 
 def find_route(links: Mapping[tuple[str, str], Route], source: str, target: str) -> Route | None:

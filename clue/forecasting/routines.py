@@ -16,6 +16,8 @@ _SPECIFICATION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 DEGREE = 3
 #: Largest accepted size.
 LARGEST_SIZE = 2**40
+#: Largest number of sizes of a routine: their products, the terms of its times, grow with the third power.
+MOST_SIZES = 8
 
 
 @dataclass(frozen=True, slots=True)

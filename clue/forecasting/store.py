@@ -3,12 +3,14 @@
 It keeps measurements, not fits: points, the polynomial of memory, and the cuts of ranges. So a better method of fitting
 needs no further measurements. It also keeps the last figures of hosts and links, with the time of each.
 
-A store of another version is refused and left as it is.
+A store may come from anybody, and measurements from any host: both are read by :meth:`Measured.of`, which accepts only
+what clue writes. A store of another version, or with other tables, views or triggers, is refused and left as it is.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,15 +23,20 @@ from typing import Any
 from clue.errors import StoreError
 from clue.files import is_file, kind_of, make_room
 from clue.forecasting.measuring import Point
-from clue.forecasting.memory import Memory
-from clue.forecasting.routines import LARGEST_SIZE, Routine
+from clue.forecasting.memory import DEGREE, Memory
+from clue.forecasting.routines import LARGEST_SIZE, MOST_SIZES, Routine
 from clue.forecasting.segments import Cut, Segments, fitted
+from clue.forecasting.values import number, parsed, text, whole
 from clue.xdg import user_folder
 
 #: Application id that distinguishes a store from other sqlite files ("clue"), and version of its tables.
 APPLICATION, VERSION = 0x636C7565, 2
 #: Plausible range of measured times, s, and maximum number of runs.
 _SHORTEST, _LONGEST, _MOST_RUNS = 1e-12, 1e9, 10**9
+#: Largest number of points of a routine, depth of its cuts, and seconds since 1970.
+_MOST_POINTS, _DEEPEST, _LATEST = 10**4, 100, 1e12
+#: Largest error of its memory, bytes; a coefficient of its memory, with digits that a float has room for.
+_MOST_OFF, _COEFFICIENT = 2**63, re.compile(r"-?\d{1,150}(?:/0*[1-9]\d{0,149})?")
 #: Timeout for a store locked by another process, s.
 _PATIENCE = 30.0
 _TABLES = """
@@ -91,17 +98,20 @@ class Measured:
         Raises:
             ValueError: If the document is invalid; KeyError and TypeError likewise.
         """
-        parameters = tuple(str(each) for each in document["parameters"])
-        points = tuple(
-            _point(each["sizes"], each["seconds"], each["runs"], len(parameters)) for each in document["points"]
-        )
-        if not points or not parameters:
-            raise ValueError("no points")
+        parameters = tuple(text("parameter", each) for each in document["parameters"])
+        if not 1 <= len(parameters) <= MOST_SIZES or len(set(parameters)) < len(parameters):
+            raise ValueError(f"parameters must be 1 to {MOST_SIZES} different names, got {', '.join(parameters)[:60]}")
+        stated = document["points"]
+        if not 1 <= len(stated) <= _MOST_POINTS:
+            raise ValueError(f"points must be 1 to {_MOST_POINTS:,}, got {len(stated):,}")
+        points = tuple(_point(each["sizes"], each["seconds"], each["runs"], len(parameters)) for each in stated)
         error = document["error"]
         return cls(
-            Routine(str(document["name"]), parameters, str(document["library"])),
-            str(document["host"]), str(document["processor"]), memory_of(document["memory"]), points,
-            cut_of(document["cut"]), None if error is None else float(error), float(document["measured"]),
+            Routine(text("name", document["name"]), parameters, text("library", document["library"])),
+            text("host", document["host"]), text("processor", document["processor"]),
+            memory_of(document["memory"], parameters), points, cut_of(document["cut"], len(parameters)),
+            None if error is None else number("error", error, 0, float("inf")),
+            number("measured", document["measured"], 0, _LATEST),
         )  # fmt: skip
 
 
@@ -115,7 +125,7 @@ class Store:
     def keep(self, measured: Measured) -> None:
         """Store a routine, replacing its earlier measurement on the same host with the same library."""
         key = (measured.host, measured.routine.name, measured.routine.library)
-        with _told(self.path), self._connection as connection:
+        with told(self.path), self._connection as connection:
             connection.execute(
                 "INSERT INTO routine (host, name, library, processor, parameters, memory, cut, error, measured) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (host, name, library) DO UPDATE SET "
@@ -135,7 +145,7 @@ class Store:
 
     def find(self, host: str, name: str, library: str | None = None) -> Measured | None:
         """Return the measurement of a routine on a host: with a given library, or the latest with any."""
-        with _told(self.path):
+        with told(self.path):
             row = self._connection.execute(
                 "SELECT id, library, processor, parameters, memory, cut, error, measured FROM routine "
                 "WHERE host = ? AND name = ? AND (? IS NULL OR library = ?) ORDER BY measured DESC, id DESC LIMIT 1",
@@ -143,18 +153,21 @@ class Store:
             ).fetchone()  # fmt: skip
             if row is None:
                 return None
-            number, library, processor, parameters, memory, cut, error, measured = row
-            names = tuple(json.loads(parameters))
-            rows = self._connection.execute("SELECT sizes, seconds, runs FROM point WHERE routine = ?", (number,))
-            points = tuple(_point(json.loads(sizes), seconds, runs, len(names)) for sizes, seconds, runs in rows)
-            return Measured(
-                Routine(name, names, library), host, processor, memory_of(json.loads(memory)), points,
-                cut_of(json.loads(cut)), error, measured,
-            )  # fmt: skip
+            key, library, processor, parameters, memory, cut, error, measured = row
+            # A point more than is allowed, so that a store with too many is refused.
+            rows = self._connection.execute(
+                "SELECT sizes, seconds, runs FROM point WHERE routine = ? LIMIT ?", (key, _MOST_POINTS + 1)
+            )
+            points = [{"sizes": parsed(sizes), "seconds": seconds, "runs": runs} for sizes, seconds, runs in rows]
+            return Measured.of({
+                "name": name, "library": library, "parameters": parsed(parameters), "host": host,
+                "processor": processor, "memory": parsed(memory), "points": points, "cut": parsed(cut), "error": error,
+                "measured": measured,
+            })  # fmt: skip
 
     def measured(self, host: str, name: str) -> float | None:
         """Return when a routine was last measured on a host, seconds since 1970; ``None``: never."""
-        with _told(self.path):
+        with told(self.path):
             row = self._connection.execute(
                 "SELECT max(measured) FROM routine WHERE host = ? AND name = ?", (host, name)
             ).fetchone()
@@ -163,7 +176,7 @@ class Store:
 
     def routines(self, host: str | None = None) -> list[tuple[str, str, str, int, float]]:
         """Return all routines: host, name, library, number of points, and time of measurement."""
-        with _told(self.path):
+        with told(self.path):
             return self._connection.execute(
                 "SELECT host, name, library, (SELECT count(*) FROM point WHERE routine = id), measured FROM routine "
                 "WHERE ? IS NULL OR host = ? ORDER BY host, name, measured", (host, host),
@@ -171,7 +184,7 @@ class Store:
 
     def note(self, name: str, value: object, measured: float | None = None) -> None:
         """Store a figure, replacing an earlier one; ``measured``: time in seconds since 1970 (default: now)."""
-        with _told(self.path), self._connection as connection:
+        with told(self.path), self._connection as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO figure VALUES (?, ?, ?)",
                 (name, json.dumps(value), time.time() if measured is None else measured),
@@ -179,11 +192,14 @@ class Store:
 
     def noted(self, prefix: str = "") -> dict[str, tuple[Any, float]]:
         """Return figures whose names begin with a prefix, with the time of each."""
-        with _told(self.path):
+        with told(self.path):
             rows = self._connection.execute(
                 "SELECT name, value, measured FROM figure WHERE name GLOB ?", (_like(prefix),)
             )
-            return {name: (json.loads(value), measured) for name, value, measured in rows}
+            return {
+                text("name", name): (parsed(value), number("measured", measured, -_LATEST, _LATEST))
+                for name, value, measured in rows
+            }
 
 
 def default_store() -> Path:
@@ -215,12 +231,12 @@ def open_store(path: str | Path, *, make: bool = False) -> Iterator[Store]:
         raise StoreError(f"{path}: store must be a file, got a {kind_of(path)}")
     if make and not there:
         _make_room(path)
-    with _told(path):
+    with told(path):
         connection = sqlite3.connect(
             str(path) if there or make else ":memory:", timeout=_PATIENCE, check_same_thread=False
         )
     try:
-        with _told(path):
+        with told(path):
             _prepare(connection, path)
         yield Store(path, connection)
     finally:
@@ -238,8 +254,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Check that a file is a store before anything is written; an empty file gets its tables."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if application == version == tables == 0:
+    tables = [" ".join(sql.split()) for (sql,) in connection.execute("SELECT sql FROM sqlite_master") if sql]
+    if application == version == len(tables) == 0:
         _make_tables(connection)
     elif application != APPLICATION:
         raise StoreError(f"{path}: store must be one that clue made, got another sqlite database")
@@ -247,6 +263,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         advice = "remove it and measure again" if version < VERSION else "use the clue that made it"
         rule = f"must be of version {VERSION}, got {version}: name another one (--store), or {advice}"
         raise StoreError(f"{path}: store {rule}; it is left as it is")
+    elif sorted(tables) != sorted(" ".join(each.split()) for each in _statements()):
+        # Views, triggers and other columns could compute for ever.
+        raise StoreError(f"{path}: store must have the tables that clue makes, got others; it is left as it is")
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
@@ -254,14 +273,19 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
-            for statement in filter(str.strip, _TABLES.split(";")):
+            for statement in _statements():
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
+def _statements() -> list[str]:
+    """Return the statements that make the tables."""
+    return list(filter(str.strip, _TABLES.split(";")))
+
+
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def told(path: Path) -> Iterator[None]:
     """Turn errors of sqlite and of damaged content into one line."""
     try:
         yield
@@ -281,11 +305,11 @@ def _point(sizes: Sequence[int], seconds: float, runs: int, parameters: int) -> 
     Raises:
         ValueError: If it is invalid, or its time is implausible.
     """
-    whole = all(isinstance(size, int) and 1 <= size <= LARGEST_SIZE for size in sizes)
-    measurable = seconds == 0 or _SHORTEST <= float(seconds) <= _LONGEST
-    if not whole or len(sizes) != parameters or not measurable or not 1 <= int(runs) <= _MOST_RUNS:
-        raise ValueError(f"point of sizes {sizes}, {seconds} s, {runs} runs")
-    return Point(tuple(sizes), float(seconds), int(runs))
+    found = tuple(whole("size", size, 1, LARGEST_SIZE) for size in sizes)
+    if len(found) != parameters:
+        raise ValueError(f"point must have {parameters} sizes, got {len(found)}")
+    taken = number("seconds", seconds, 0, _LONGEST)
+    return Point(found, taken and number("seconds", taken, _SHORTEST, _LONGEST), whole("runs", runs, 1, _MOST_RUNS))
 
 
 def memory_document(memory: Memory) -> dict[str, object]:
@@ -293,9 +317,20 @@ def memory_document(memory: Memory) -> dict[str, object]:
     return {"off": memory.off, "terms": [[list(names), str(c)] for names, c in memory.coefficients.items()]}
 
 
-def memory_of(document: Mapping[str, Any]) -> Memory:
-    """Return the polynomial that a document holds."""
-    return Memory({tuple(names): Fraction(c) for names, c in document["terms"]}, int(document["off"]))
+def memory_of(document: Mapping[str, Any], parameters: Sequence[str]) -> Memory:
+    """Return the polynomial in some parameters that a document holds.
+
+    Raises:
+        ValueError: If it is invalid; KeyError and TypeError likewise.
+    """
+    coefficients = {}
+    for names, coefficient in document["terms"]:
+        if len(names) > DEGREE or not all(name in parameters for name in names):
+            raise ValueError(f"terms of memory must be products of up to {DEGREE} parameters, got others")
+        if not _COEFFICIENT.fullmatch(text("coefficient", coefficient)):
+            raise ValueError(f"coefficient must be a fraction such as 8 or 1/2, got {coefficient[:60]!r}")
+        coefficients[tuple(names)] = Fraction(coefficient)
+    return Memory(coefficients, whole("off", document["off"], 0, _MOST_OFF))
 
 
 def cut_document(cut: Cut | None) -> dict[str, object] | None:
@@ -305,8 +340,16 @@ def cut_document(cut: Cut | None) -> dict[str, object] | None:
     return {"along": cut.along, "at": cut.at, "below": cut_document(cut.below), "above": cut_document(cut.above)}
 
 
-def cut_of(document: Mapping[str, Any] | None) -> Cut | None:
-    """Return the cut that a document holds."""
+def cut_of(document: Mapping[str, Any] | None, parameters: int, depth: int = 0) -> Cut | None:
+    """Return the cut of a number of parameters that a document holds.
+
+    Raises:
+        ValueError: If it is invalid; KeyError and TypeError likewise.
+    """
     if document is None:
         return None
-    return Cut(int(document["along"]), float(document["at"]), cut_of(document["below"]), cut_of(document["above"]))
+    if depth > _DEEPEST:
+        raise ValueError(f"cuts must be at most {_DEEPEST} deep, got more")
+    along, at = whole("along", document["along"], -1, parameters - 1), number("at", document["at"], 0, 1e300)
+    below, above = (cut_of(document[side], parameters, depth + 1) for side in ("below", "above"))
+    return Cut(along, at, below, above)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from clue.config import SimulationConfig, load_any, load_config, load_machine
+from clue.config.forms import Form
 from clue.config.validations import load_validation
 from clue.errors import ConfigError
 from clue.trace import TraceBuilder
@@ -84,3 +85,19 @@ def test_files_have_a_size_that_makes_sense() -> None:
     )
     Path("long.yaml").write_text("a: 1\n" * 250_000)
     assert faults_of(load_any, "long.yaml") == ("long.yaml: file must hold at most 100000 values, got more",)
+
+
+def test_many_faults_take_one_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of 2,000 unknown keys is a fault, and forms are described once for all: that takes most of the time."""
+    made: list[type[Form]] = []
+    describe = Form.model_json_schema.__func__  # type: ignore[attr-defined]
+
+    def counted(form: type[Form]) -> object:
+        made.append(form)
+        return describe(form)
+
+    monkeypatch.setattr(Form, "model_json_schema", classmethod(counted))
+    Path("many.yaml").write_text(MACHINE + "".join(f"unknown{i}: 1\n" for i in range(2000)))
+    told = faults_of(load_any, "many.yaml")
+    assert len(told) == 2000 and 'unknown1999 must be a known key, got "unknown1999"' in told[-1]
+    assert len(made) == len(set(made))

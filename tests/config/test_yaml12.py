@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from clue.config.yaml12 import parse_yaml
+from clue.config.yaml12 import number_or_text, parse_yaml
 from tests.config.documents import faults_of
 
 
@@ -144,6 +144,15 @@ def test_a_file_that_is_nested_without_end_is_refused(text: str) -> None:
     """Deep nesting is a fault instead of a crash."""
     (fault,) = faults_of(parse_yaml, text, "f.yaml")
     assert "text must be nested at most 100 levels deep, got more" in fault
+
+
+@pytest.mark.parametrize("text", ["0x" + "f" * 5000, "0o" + "7" * 6000, "9" * 5000, "-" + "9" * 401])
+def test_numbers_without_end_are_refused(text: str) -> None:
+    """A whole number has at most 400 digits: Python does not write numbers of more than 4,300, so none can be shown."""
+    expected = f"f.yaml:1:4: a must be a number of at most 400 digits, got {len(text):,}"
+    assert faults_of(parse_yaml, f"a: {text}\n", "f.yaml") == (expected,)
+    assert number_or_text(text) == text
+    assert value("9" * 400) == 10**400 - 1
 
 
 def test_aliases_that_multiply_are_stopped() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import clue
-from clue.errors import ForecastError, UsageError
+from clue.errors import ForecastError, StoreError, UsageError
 from clue.forecasting import Forecaster, open_store
 from clue.forecasting.asking import PORT, Address, Peer
 from clue.forecasting.figures import RETRY, Figure, Figures
@@ -361,28 +361,29 @@ def test_a_host_that_has_gone_is_answered_by_its_last_figures(two: tuple[Forecas
 
 
 def test_a_host_that_keeps_silent_is_given_up_at_its_deadline(tmp_path: Path) -> None:
-    """A host that accepts a connection and sends nothing, or single bytes of head or body, is given up in time."""
-    for head, trickle in (
-        (b"", b""),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b"H"),
-        (b"HTTP/1.1 200 OK\r\nX: ", b"y"),
-    ):
+    """A host is given up at the deadline if it sends nothing, single bytes of its answer, headers, or other answers."""
+    begin = b"HTTP/1.1 200 OK\r\n"
+    for first, trickle in (
+        (b"", b""), (begin + b"Content-Length: 1000\r\n\r\n", b"H"), (begin + b"Connection: close\r\n\r\n", b"H"),
+        (begin, b"X: 1\r\n"), (begin + b"X: ", b"y"), (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    ):  # fmt: skip
         with socket.create_server(("127.0.0.1", 0)) as silent, forecasting(tmp_path, patience=0.2) as forecaster:
             ended = threading.Event()
 
-            def drip(silent: socket.socket, head: bytes, trickle: bytes, ended: threading.Event) -> None:
+            def drip(
+                silent: socket.socket = silent, first: bytes = first, trickle: bytes = trickle,
+                ended: threading.Event = ended,
+            ) -> None:  # fmt: skip
                 connection, _ = silent.accept()
-                connection.sendall(head)
-                for _ in range(40):
-                    if ended.wait(0.05 if trickle else 5):
-                        break
+                connection.sendall(first)
+                while trickle and not ended.wait(0.05):
                     try:
                         connection.sendall(trickle)
                     except OSError:
                         break
                 connection.close()
 
-            thread = threading.Thread(target=drip, args=(silent, head, trickle, ended), daemon=True)
+            thread = threading.Thread(target=drip, daemon=True)
             thread.start()
             name = f"127.0.0.1:{silent.getsockname()[1]}"
             with pytest.raises(ForecastError) as caught:
@@ -394,14 +395,99 @@ def test_a_host_that_keeps_silent_is_given_up_at_its_deadline(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "answer",
-    [b"no json", b"[]", b'{"available": 3, "age": 0}', b'{"age": 1}',
-     b'{"available": {"host": "x", "processors": 1, "runnable": 0, "load": 0, "cpu": 0, "memory": 1}, "age": 1}'],
+    [b"no json", b"[]", b'{"available": 3, "age": 0}', b'{"age": 1}', b"[" * 100_000,
+     b'{"available": {"host": "x", "processors": 1, "runnable": 0, "load": 0, "cpu": 0, "memory": 1}, "age": 1}',
+     b'{"available": {"host": "x", "processors": 1, "runnable": 0, "load": 0, "cpu": 1, "memory": 1e999}, "age": 1}',
+     b'{"available": {"host": "x", "processors": 1, "runnable": NaN, "load": 0, "cpu": 1, "memory": 1}, "age": 1}',
+     b'{"available": {"host": "x", "processors": 1, "runnable": 0, "load": 0, "cpu": 1, "memory": 1}, "age": 1e999}'],
 )  # fmt: skip
 def test_answers_that_are_none(tmp_path: Path, answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers that are not JSON, incomplete or with a share of 0 are refused."""
+    """Answers that are not JSON, incomplete, with a share of 0, or with numbers that are none are refused."""
     monkeypatch.setattr(Peer, "_get", lambda *_: answer)
     with forecasting(tmp_path) as forecaster, pytest.raises(ForecastError, match="x: answer must be "):
         forecaster.available("x")
+
+
+def test_an_answer_that_breaks_off_is_none(tmp_path: Path) -> None:
+    """A host that announces 65,536 B and sends 10 is an error; the bandwidth would be thousands of times too large."""
+    with socket.create_server(("127.0.0.1", 0)) as there, forecasting(tmp_path, patience=30.0) as forecaster:
+
+        def answer() -> None:
+            connection, _ = there.accept()
+            with connection, connection.makefile("rb") as asked:
+                for line in asked:
+                    if line.startswith(b"GET /bytes/"):
+                        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 65536\r\n\r\n" + bytes(10))
+                        return
+                    if line.startswith(b"GET "):
+                        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        with pytest.raises(ForecastError, match="host must answer, got: IncompleteRead"):
+            forecaster.measure_link(f"127.0.0.1:{there.getsockname()[1]}")
+        thread.join(30)
+
+
+def _links(*links: object) -> bytes:
+    return json.dumps({"host": "x", "links": links}).encode()
+
+
+def _link(**changes: object) -> dict[str, object]:
+    return {"between": ["x", "y"], "latency": 1e-3, "bandwidth": 1e6, "age": 1.0, **changes}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _links(_link(bandwidth=float("inf"))),
+        _links(_link(latency=float("nan"))),
+        _links(_link(age=float("nan"))),
+        _links(_link(age=float("inf"))),
+        _links(_link(between=["x", 3])),
+        _links(*[_link()] * 1001),
+        json.dumps({"host": 3, "links": []}).encode(),
+    ],
+)
+def test_links_that_are_none(tmp_path: Path, answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links with numbers or names that are none are refused, as are more than 1,000 of them."""
+    monkeypatch.setattr(Peer, "_get", lambda *_: answer)
+    with forecasting(tmp_path) as forecaster, pytest.raises(ForecastError, match="x: answer must be that of clue"):
+        forecaster.route("x", "y")
+
+
+def test_hosts_that_name_ever_more_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each host names a further one, without end: after 100 no more are asked."""
+    asked = []
+
+    def answer(peer: Peer, *_: object) -> bytes:
+        asked.append(peer.address.name)
+        return _links(_link(between=["x", f"h{len(asked)}"]))
+
+    monkeypatch.setattr(Peer, "_get", answer)
+    with (
+        forecasting(tmp_path) as forecaster,
+        pytest.raises(ForecastError, match="hosts asked for links must be at most 100, got more"),
+    ):
+        forecaster.route("x", "y")
+    assert len(asked) == len(set(asked)) == 100
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("link a b", {}),
+        ("link a", {"latency": 1.0, "bandwidth": 1.0}),
+        ("link a b", "[" * 3000),
+        ("host x", {"cpu": 1}),
+    ],
+)
+def test_figures_in_stores_of_others(tmp_path: Path, name: str, value: object) -> None:
+    """Figures that are none, in a store, are an error of the store."""
+    with forecasting(tmp_path, patience=0.2) as forecaster:
+        forecaster.store.note(name, value)
+        with pytest.raises(StoreError, match=r"store\.sqlite: store must hold what clue wrote, got "):
+            forecaster.available("x") if name.startswith("host") else forecaster.route("a", "b")
 
 
 def test_the_way_to_a_host_is_probed(two: tuple[Forecaster, Server, list[str]]) -> None:

@@ -19,11 +19,14 @@ from tests.forecasting.hosts import dgemm
 from tests.properties import examples
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
-CUTS = st.recursive(
-    st.none() | st.builds(Cut, st.integers(-1, 3), st.floats(1, 1e9)),
-    lambda inner: st.builds(Cut, st.integers(-1, 3), st.floats(1, 1e9), inner, inner),
-    max_leaves=4,
-)
+
+
+def cuts(sizes: int) -> st.SearchStrategy[Cut | None]:
+    """Draw cuts of a number of sizes."""
+    along, at = st.integers(-1, sizes - 1), st.floats(1, 1e9)
+    return st.recursive(
+        st.none() | st.builds(Cut, along, at), lambda inner: st.builds(Cut, along, at, inner, inner), max_leaves=4
+    )
 
 
 @st.composite
@@ -41,7 +44,14 @@ def measurements(draw: st.DrawFn) -> Measured:
     routine = Routine(draw(NAMES), parameters, draw(NAMES))
     error = draw(st.none() | st.floats(0, 10))
     return Measured(
-        routine, draw(NAMES), draw(NAMES), memory, tuple(points), draw(CUTS), error, draw(st.floats(0, 2e9))
+        routine,
+        draw(NAMES),
+        draw(NAMES),
+        memory,
+        tuple(points),
+        draw(cuts(len(parameters))),
+        error,
+        draw(st.floats(0, 2e9)),
     )
 
 
@@ -136,6 +146,89 @@ def test_damaged_rows(tmp_path: Path, damage: str) -> None:
         store.find("here", "dgemm")
 
 
+def _deep(levels: int) -> str:
+    return "[" * levels + "]" * levels
+
+
+def _cut(levels: int) -> str:
+    return '{"along": 0, "at": 1, "above": null, "below": ' * levels + "null" + "}" * levels
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("memory", '{"off": 0, "terms": [[[], "1e999999999"]]}', "coefficient must be a fraction such as 8 or 1/2"),
+        ("memory", '{"off": 0, "terms": [[[], Infinity]]}', "coefficient must be text, got inf"),
+        ("memory", '{"off": 0, "terms": [[["z"], "8"]]}', "terms of memory must be products of up to 2 parameters"),
+        ("memory", '{"off": 0, "terms": [[["m", "m", "m"], "8"]]}', "terms of memory must be products of up to 2"),
+        ("memory", '{"off": Infinity, "terms": []}', "off must be a whole number from 0 to 9,223,372,036,854,775,808"),
+        ("memory", _deep(100_000), "JSON must not be nested deeper than a measurement"),
+        ("parameters", '["m", "m", "k"]', "parameters must be 1 to 8 different names, got m, m, k"),
+        ("parameters", "[1, 2, 3]", "parameter must be text, got 1"),
+        ("parameters", '[["m"], "n", "k"]', "parameter must be text, got a list"),
+        (
+            "cut",
+            '{"along": 7, "at": 1, "below": null, "above": null}',
+            "along must be a whole number from -1 to 2, got 7",
+        ),
+        (
+            "cut",
+            '{"along": 0, "at": NaN, "below": null, "above": null}',
+            "at must be a number from 0 to 1e+300, got nan",
+        ),
+        ("cut", _cut(102), "cuts must be at most 100 deep, got more"),
+        ("processor", b"\xff", "processor must be text, got b'"),
+        ("measured", "now", "measured must be a number from 0 to 1e+12, got 'now'"),
+        ("measured", 1e300, "measured must be a number from 0 to 1e+12, got 1e+300"),
+    ],
+)
+def test_stores_of_others(tmp_path: Path, column: str, value: object, told: str) -> None:
+    """Values that clue does not write are refused before anything is computed with them, which could take for ever."""
+    path = tmp_path / "s.sqlite"
+    with open_store(path, make=True) as store:
+        store.keep(dgemm())
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"UPDATE routine SET {column} = ?", (value,))
+    connection.close()
+    with pytest.raises(StoreError) as caught, open_store(path) as store:
+        store.find("here", "dgemm")
+    assert str(caught.value).startswith(f"{path}: store must hold what clue wrote, got ValueError: {told}")
+
+
+def test_a_store_with_too_many_points(tmp_path: Path) -> None:
+    """A store with 10,000 points is read, one with 10,001 is not: a fit of millions would take for ever."""
+    path = tmp_path / "s.sqlite"
+    with open_store(path, make=True) as store:
+        store.keep(replace(dgemm(), points=(Point((1, 1, 1), 1.0),) * 10_000))
+        assert store.find("here", "dgemm") is not None
+        store.keep(replace(dgemm(), points=(Point((1, 1, 1), 1.0),) * 10_001))
+        with pytest.raises(StoreError, match="points must be 1 to 10,000, got 10,001"):
+            store.find("here", "dgemm")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE VIEW endless AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT 1 FROM c) SELECT x FROM c",
+        "CREATE TRIGGER t AFTER INSERT ON figure BEGIN DELETE FROM routine; END",
+        "ALTER TABLE point ADD COLUMN further",
+        "DROP TABLE figure",
+    ],
+)
+def test_other_tables_are_refused(tmp_path: Path, statement: str) -> None:
+    """A store with a view, a trigger, another column or without a table is refused and stays unchanged."""
+    path = tmp_path / "s.sqlite"
+    with open_store(path, make=True) as store:
+        store.keep(dgemm())
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="store must have the tables that clue makes, got others"), open_store(path):
+        pass
+    assert path.read_bytes() == before
+
+
 def test_folders_and_places_that_cannot_be_made(tmp_path: Path) -> None:
     """A folder in place of the store, and a file in place of its folder, are errors."""
     (tmp_path / "file").write_text("")
@@ -168,7 +261,8 @@ def test_figures_are_kept_with_their_times(tmp_path: Path) -> None:
     "change",
     [{"points": []}, {"parameters": []}, {"points": 3}, {"cut": {"along": 0}},
      {"memory": {"terms": [["m", "x"]], "off": 0}}, {"points": [{"sizes": [1, 1, 0], "seconds": 1, "runs": 1}]},
-     {"measured": None}],
+     {"measured": None}, {"memory": {"terms": [[[], "1e999999999"]], "off": 0}}, {"measured": float("nan")},
+     {"cut": {"along": 3, "at": 1, "below": None, "above": None}}, {"parameters": list("abcdefghi")}],
 )  # fmt: skip
 def test_documents_that_are_none(change: dict[str, object]) -> None:
     """An invalid document of another host is an error."""
