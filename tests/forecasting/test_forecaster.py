@@ -381,6 +381,7 @@ def test_a_host_that_keeps_silent_is_given_up_at_its_deadline(tmp_path: Path) ->
                         connection.sendall(trickle)
                     except OSError:
                         break
+                ended.wait(5)
                 connection.close()
 
             thread = threading.Thread(target=drip, daemon=True)
