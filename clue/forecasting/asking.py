@@ -112,16 +112,16 @@ class Peer:
 
     def _get(self, connection: http.client.HTTPConnection, path: str) -> bytes:
         connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"} if self.token else {})
-        response = connection.getresponse()
         pieces, size = [], 0
-        while piece := response.read1(_PIECE):
-            pieces.append(piece)
-            size += len(piece)
-            if size > _LONGEST:
-                raise ForecastError(f"{self.address}: answer must be at most {_LONGEST:,} bytes long, got more")
-        if response.length:
-            raise http.client.IncompleteRead(b"", response.length)
-        response.close()  # read1 does not free the connection for the next request when all is read
+        # Closed, as read1 does not free the connection for the next request when all is read.
+        with connection.getresponse() as response:
+            while piece := response.read1(_PIECE):
+                pieces.append(piece)
+                size += len(piece)
+                if size > _LONGEST:
+                    raise ForecastError(f"{self.address}: answer must be at most {_LONGEST:,} bytes long, got more")
+            if response.length:
+                raise http.client.IncompleteRead(b"", response.length)
         if response.status != http.client.OK:
             raise ForecastError(
                 f"{self.address}: host must answer, got {self._refusal(response.status, b''.join(pieces))}"
