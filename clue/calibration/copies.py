@@ -51,7 +51,7 @@ def copy_bandwidth(measurement: Measurement, link: Link) -> tuple[float | None, 
     """
     if not measurement.shared:
         return None, (
-            "copies: only one pair was measured, so simultaneous messages within a node are assumed not to slow each "
+            "copies: only one pair was measured, so messages to different ranks of a node are assumed not to slow each "
             "other down; osu_mbw_mr within a node shows how fast its memory copies several",
         )
     found = [each for row in measurement.shared if row.size >= LARGE for each in _together(row, measurement, link)]
