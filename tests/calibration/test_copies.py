@@ -70,7 +70,7 @@ def test_copies_that_do_not_slow_each_other_state_nothing() -> None:
     assert "unknown without several simultaneous pairs" in small.assumptions[-1]
     alone = calibrate_within(measured()).fitted
     assert alone.copy_bandwidth is None
-    assert alone.assumptions[-1].startswith("copies: only one pair was measured, so simultaneous messages")
+    assert alone.assumptions[-1].startswith("copies: only one pair was measured, so messages to different ranks")
 
 
 def test_copies_are_by_the_time_that_the_simulator_takes_for_one() -> None:
