@@ -69,7 +69,7 @@ def test_a_link_may_say_how_long_a_message_keeps_what_it_shares() -> None:
     assert network.link("b", "b", same_node=False).busy is None
     pairs.append({"between": ["a", "a"], "busy": "4 us"})
     assert load_machine({**types, "network": given}).network.link("a", "a", same_node=False).busy == Curve.line(4e-6)
-    with pytest.raises(ConfigError, match=r"within_node\.busy must be a key of"):
+    with pytest.raises(ConfigError, match=r"within_node\.busy must be a known key"):
         machine(within_node={**LINK, "busy": "1 us"})
 
 
@@ -87,7 +87,7 @@ def test_a_link_may_say_how_much_it_lets_through_at_once() -> None:
     network = load_machine({**types, "network": given}).network
     assert [network.link(each, each, same_node=False).bucket for each in "ab"] == [0.0, 2048.0]
     assert machine().network.between_nodes.bucket == 0.0
-    with pytest.raises(ConfigError, match=r"within_node\.bucket must be a key of"):
+    with pytest.raises(ConfigError, match=r"within_node\.bucket must be a known key"):
         machine(within_node={**LINK, "bucket": "9 KB"})
     with pytest.raises(ConfigError, match=r"between_nodes\.bucket must be a size"):
         machine(between_nodes={**LINK, "bucket": "9 us"})

@@ -157,18 +157,23 @@ def test_across_domains_copies_have_a_time_of_their_own(engine: str) -> None:
 
 
 @ENGINES
-def test_copy_times_may_change_during_a_run(engine: str) -> None:
-    """From 0.5 s on, a receiver copies 1 MB in 2 s: data that may start at 0.75 s start at 1 and 3 s."""
-    slower = replace(COPYING, copy_time=Curve.line(0.0, 2e-6))
-    before, after = machine(), machine(slower)
-    on = replace(before, changes=((0.5, after),))
+@pytest.mark.parametrize("bandwidth", [None, 1e9])
+def test_copy_times_may_change_during_a_run(engine: str, bandwidth: float | None) -> None:
+    """From 0.5 s on, a receiver copies 1 MB in 2 s, and it travels for 2 s.
+
+    Two messages may start at 0 and one at 0.75 s: they start at 0, 1 and 2 s, as the first two are copied in 1 s each,
+    and arrive after 1.5, 2.5 and 2.5 s. The memory is fast enough.
+    """
+    slower = replace(COPYING, copy_time=Curve.line(0.0, 2e-6), transmission_delay=Curve.line(0.0, 2e-6))
+    on = replace(machine(bandwidth=bandwidth), changes=((0.5, machine(slower, bandwidth=bandwidth)),))
     trace = TraceBuilder(2)
     trace[1].wait(*[trace[1].irecv(0) for _ in range(3)])
-    first = trace[0].isend(1, MB)
+    requests = [trace[0].isend(1, MB) for _ in range(2)]
     trace[0].compute(0.75)
-    trace[0].wait(first, trace[0].isend(1, MB), trace[0].isend(1, MB))
-    # Data start at 0, 1 and 3 s.
-    assert finishes(trace.build(), on, engine, (0, 0)) == [3.5, 4.5]
+    trace[0].wait(*requests, trace[0].isend(1, MB))
+    # Flows keep their sender until all data have left: 2 s after they started.
+    sender = 2.5 if bandwidth is None else 4.0
+    assert finishes(trace.build(), on, engine, (0, 0)) == [sender, 4.5]
 
 
 @MODELS

@@ -329,8 +329,8 @@ private:
         Slot& slot = this->slot(s);
         tape.transfer(s);
         const bool coupled = couples(d.source, d.dest);
-        const Fare fare = this->fare(link(epoch(start), d.source, d.dest), d.size);
-        const Departure departure = depart(s, copied_from(d.dest, start, fare), coupled, true, fare);
+        const double begin = copied_from(d, start);
+        const Departure departure = depart(s, begin, coupled, true, fare(link(epoch(begin), d.source, d.dest), d.size));
         d.busy = departure.busy;
         if (!departure.later) {
             d.sent = departure.sent;
@@ -341,11 +341,13 @@ private:
     }
 
     // When the receiver begins to copy the data of a rendezvous: once it has copied those before.
-    double copied_from(int32_t dest, double start, const Fare& fare) {
-        if (!m.copies_in_turn || m.copy[fare.at] < 0.0) return start;
-        double& copied = copied_[dest];
+    double copied_from(const Details& d, double start) {
+        if (!m.copies_in_turn) return start;
+        const double takes = m.copy[link(epoch(start), d.source, d.dest) * m.sizes + d.size];
+        if (takes < 0.0) return start;
+        double& copied = copied_[d.dest];
         const double begin = copied > start ? copied : start;
-        copied = begin + m.copy[fare.at];
+        copied = begin + takes;
         return begin;
     }
 

@@ -137,7 +137,10 @@ class _Walk:
 
     def _cost(self, message: Message) -> MessageCost:
         """Return the delays of a message without contention."""
-        return self.costs.message(message.source, message.dest, message.nbytes, _start(message))
+        cost = self.costs.message(message.source, message.dest, message.nbytes, _start(message))
+        if cost.copy is None or message.answered is None:
+            return cost
+        return self.costs.message(message.source, message.dest, message.nbytes, message.leaves)
 
     def _add(
         self, rank: int, site: int, part: Part, begin: float, end: float, *, peer: int = -1, region: int = 0

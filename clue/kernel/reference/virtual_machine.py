@@ -146,16 +146,18 @@ class VirtualMachine:
 
     def _transfer(self, message: Message, start: float) -> None:
         """Start the data of a rendezvous."""
-        cost = self.costs.message(message.source, message.dest, message.nbytes, start)
         message.answered = start
-        self.carrier(cost).begin(message, self._copied_from(message, start, cost), cost)
+        begin = self._copied_from(message, start)
+        cost = self.costs.message(message.source, message.dest, message.nbytes, begin)
+        self.carrier(cost).begin(message, begin, cost)
         if message.sent is not None:
             wake(message)
         if message.arrival is not None:
             wake(message.receive)
 
-    def _copied_from(self, message: Message, start: float, cost: MessageCost) -> float:
+    def _copied_from(self, message: Message, start: float) -> float:
         """Return when the receiver begins to copy the data of a rendezvous: once it has copied those before."""
+        cost = self.costs.message(message.source, message.dest, message.nbytes, start)
         if cost.copy is None:
             return start
         begin = max(start, self._copied.get(message.dest, 0.0))
