@@ -522,16 +522,16 @@ def test_what_paces_a_rank_is_not_charged_to_it(tmp_path: Path) -> None:
     """A signal 250 us after the start of a burst costs about 30 us, which is deducted from the burst."""
     command = _command(tmp_path, SHORT_BURSTS)
     hosts = [Host(0, 10.0, 1, 0, None)]
-    dearer = []
+    found = []
     with launch.standing("signals", hosts) as name:
         for _ in range(8):
             apart, together = json.loads(launch.run(name, hosts, command, timeout=60).output)
-            assert 300 < together < 2000
-            dearer.append(abs(apart - together))
-            # Less than a signal takes. On a busy computer caches are colder in single bursts: one run of eight must do.
-            if dearer[-1] < 24:
+            found.append((apart, together))
+            # Less than a signal takes. On a busy computer, caches are colder in single bursts, and the keeper, which
+            # needs an idle core, tells its speed late: one run of eight must do.
+            if 300 < together < 2000 and abs(apart - together) < 24:
                 return
-    pytest.fail(f"single bursts take other times, by {dearer} us")
+    pytest.fail(f"single bursts take other times: {found} us")
 
 
 #: Computes as soon as MPI is initialised, and leaves an object behind whose end takes as long.
