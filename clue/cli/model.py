@@ -71,8 +71,7 @@ def _fit(arguments: argparse.Namespace) -> int:
     form = "pt" if over_ranks else "nt"
     model = Model(target.stem, form, arguments.plain, table.name, today, runs, cluster)
     write_texts({target: model_yaml(model)})
-    said = model.misfit()
-    say(said, prefix="clue: warning: ")
+    said = _say_misfit(model)
     _show(arguments, model, str(target), [*warnings, *said])
     say([f"wrote {target}"])
     return 0
@@ -89,11 +88,17 @@ def _show_model(arguments: argparse.Namespace) -> int:
         from clue.report.model.plot import plot_model  # noqa: PLC0415 - matplotlib takes a second
 
         plots.append(plot_model(model, plots_folder(arguments.plots)))
-    said = model.misfit()
-    say(said, prefix="clue: warning: ")
+    said = _say_misfit(model)
     _show(arguments, model, arguments.model, said)
     say([f"wrote {path}" for path in plots])
     return 0
+
+
+def _say_misfit(model: Model) -> list[str]:
+    """Warn, and return the warning, if a model is too far off at its own runs."""
+    said = model.misfit()
+    say(said, prefix="clue: warning: ")
+    return said
 
 
 def _show(arguments: argparse.Namespace, model: Model, place: str, warnings: Sequence[str] = ()) -> None:
@@ -112,8 +117,7 @@ def _predict(arguments: argparse.Namespace) -> int:
     uses = _uses(arguments, model)
     forecast = model.cluster.predict(arguments.size, uses)
     outside = model.cluster.outside(arguments.size, uses)
-    said = model.misfit()
-    say(said, prefix="clue: warning: ")
+    said = _say_misfit(model)
     if arguments.json:
         show_json(forecast_document(forecast, outside, said))
     else:

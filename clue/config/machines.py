@@ -255,6 +255,10 @@ def _link_noise(form: LinkNoiseForm) -> LinkNoise:
 
 
 def _varied(link: Link, form: PartialLinkForm) -> Link:
+    # Another link's statement on shared resources applies only to that link's delays.
+    shared = replace(link, busy=None, bucket=0.0, copy_time=None) if _has_own_delays(form) else link
+    between = form if isinstance(form, BetweenForm) else None
+    within = form if isinstance(form, WithinForm) else None
     return Link(
         send_delay=build_curve(form.send_delay) if form.send_delay is not None else link.send_delay,
         transmission_delay=(
@@ -263,36 +267,15 @@ def _varied(link: Link, form: PartialLinkForm) -> Link:
         receive_delay=form.receive_delay if form.receive_delay is not None else link.receive_delay,
         eager_limit=form.eager_limit if "eager_limit" in form.model_fields_set else link.eager_limit,
         noise=_link_noise(form.noise) if form.noise is not None else link.noise,
-        busy=_varied_busy(link, form),
-        bucket=_varied_bucket(link, form),
+        busy=build_curve(between.busy) if between and between.busy is not None else shared.busy,
+        bucket=between.bucket if between and between.bucket is not None else shared.bucket,
         send_overhead=_stated(form.send_overhead) if form.send_overhead is not None else link.send_overhead,
         acknowledged_from=(
             form.acknowledged_from if "acknowledged_from" in form.model_fields_set else link.acknowledged_from
         ),
         receive_overhead=form.receive_overhead if form.receive_overhead is not None else link.receive_overhead,
-        copy_time=_varied_copy_time(link, form),
+        copy_time=build_curve(within.copy_time) if within and within.copy_time is not None else shared.copy_time,
     )
-
-
-def _varied_busy(link: Link, form: PartialLinkForm) -> Curve | None:
-    """Return how long messages occupy shared resources; another link's statement applies only to that link's delays."""
-    if isinstance(form, BetweenForm) and form.busy is not None:
-        return build_curve(form.busy)
-    return None if _has_own_delays(form) else link.busy
-
-
-def _varied_copy_time(link: Link, form: PartialLinkForm) -> Curve | None:
-    """Return how long receivers copy messages, by the same rule."""
-    if isinstance(form, WithinForm) and form.copy_time is not None:
-        return build_curve(form.copy_time)
-    return None if _has_own_delays(form) else link.copy_time
-
-
-def _varied_bucket(link: Link, form: PartialLinkForm) -> float:
-    """Return the depth of the token bucket, by the same rule."""
-    if isinstance(form, BetweenForm) and form.bucket is not None:
-        return form.bucket
-    return 0.0 if _has_own_delays(form) else link.bucket
 
 
 def _has_own_delays(form: PartialLinkForm) -> bool:

@@ -222,13 +222,13 @@ def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
     if any(link.receive_overhead for link in links):
         yield parameter("receive_overhead", _heavier_receive)
     if any(link.send_overhead is not None for link in links):
-        yield parameter("send_overhead", _longer_overhead)
+        yield parameter("send_overhead", partial(_longer, "send_overhead"))
     if any(link.acknowledged_from for link in links):
         yield parameter("acknowledged_from", _acknowledged_later)
     if any(link.eager_limit for link in links):
         yield parameter("eager_limit", _higher_limit)
     if any(link.copy_time is not None for link in links):
-        yield parameter("copy_time", _longer_copy)
+        yield parameter("copy_time", partial(_longer, "copy_time"))
 
 
 def _without_noise(links: Sequence[Link]) -> tuple[Link, ...]:
@@ -266,17 +266,16 @@ def _heavier_receive(link: Link, factor: float) -> Link:
     return replace(link, receive_overhead=None if link.receive_overhead is None else link.receive_overhead * factor)
 
 
-def _longer_overhead(link: Link, factor: float) -> Link:
-    return replace(link, send_overhead=None if link.send_overhead is None else link.send_overhead.scaled(factor))
+def _longer(what: str, link: Link, factor: float) -> Link:
+    """Scale a curve that a link need not state."""
+    curve: Curve | None = getattr(link, what)
+    changed: dict[str, Any] = {what: None if curve is None else curve.scaled(factor)}
+    return replace(link, **changed)
 
 
 def _acknowledged_later(link: Link, factor: float) -> Link:
     size = link.acknowledged_from
     return replace(link, acknowledged_from=None if size is None else size * factor)
-
-
-def _longer_copy(link: Link, factor: float) -> Link:
-    return replace(link, copy_time=None if link.copy_time is None else link.copy_time.scaled(factor))
 
 
 def _higher_limit(link: Link, factor: float) -> Link:

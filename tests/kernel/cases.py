@@ -8,12 +8,17 @@ import pytest
 
 from clue.kernel import simulate
 from clue.kernel.fast.library import ENGINE
-from clue.machine import Curve, FactorTable, Link, Machine, Network, NoContention, NodeType
+from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NoContention, NodeType, Ports
+from clue.machine.contention.topology import Switch
 from clue.native import NoLibraryError
 from clue.trace import Trace, TraceBuilder
 
 #: The test is of each engine.
 ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
+#: The test is of each contention model between nodes, which must not matter within them.
+MODELS = pytest.mark.parametrize(
+    "contention", [NoContention(), FactorTable(((1, 1.0),)), Ports(), Flows(Switch(1e9))], ids=lambda each: each.name
+)
 #: s(m) = 10 ms + 1 ms/KB, t(m) = 100 ms + 2 ms/KB, receive 1 ms; messages above 10 KB wait for their receive.
 SEND, SEND_PER_KB = 0.010, 0.001
 TRANSMIT, TRANSMIT_PER_KB = 0.100, 0.002

@@ -14,8 +14,6 @@ from clue.kernel.live import execute
 from clue.machine import (
     Contention,
     Curve,
-    FactorTable,
-    Flows,
     Link,
     LinkNoise,
     Machine,
@@ -25,17 +23,13 @@ from clue.machine import (
     Placement,
     Ports,
 )
-from clue.machine.contention.topology import Switch
 from clue.result import Part
 from clue.trace import Trace, TraceBuilder
 from clue.uncertainty import Sample
 from clue.uncertainty.machines import draw_machine
-from tests.kernel.cases import ENGINES, finishes, need_fast_engine
+from tests.kernel.cases import ENGINES, MODELS, finishes, need_fast_engine
 from tests.kernel.live_sources import playing
 
-MODELS = pytest.mark.parametrize(
-    "contention", [NoContention(), FactorTable(((1, 1.0),)), Ports(), Flows(Switch(1e9))], ids=lambda each: each.name
-)
 MB = 10**6
 #: A copy of 1 MB takes 1 s alone; its sender is busy for all of it.
 COPYING = Link(Curve.line(0.0, 1e-6), Curve.line(0.0))

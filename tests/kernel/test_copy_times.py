@@ -14,8 +14,6 @@ from clue.kernel.live import execute
 from clue.machine import (
     Contention,
     Curve,
-    FactorTable,
-    Flows,
     Link,
     LinkNoise,
     Machine,
@@ -23,20 +21,15 @@ from clue.machine import (
     NoContention,
     NodeType,
     Placement,
-    Ports,
     Progress,
 )
-from clue.machine.contention.topology import Switch
 from clue.result import Part
 from clue.trace import Trace, TraceBuilder
 from clue.uncertainty import Sample
 from clue.uncertainty.machines import draw_machine
-from tests.kernel.cases import ENGINES, finishes, need_fast_engine
+from tests.kernel.cases import ENGINES, MODELS, finishes, need_fast_engine
 from tests.kernel.live_sources import playing
 
-MODELS = pytest.mark.parametrize(
-    "contention", [NoContention(), FactorTable(((1, 1.0),)), Ports(), Flows(Switch(1e9))], ids=lambda each: each.name
-)
 MB = 10**6
 #: A rendezvous of 1 MB keeps its sender for 0.5 s and arrives after 1.5 s; its receiver copies it for 1 s.
 COPYING = Link(
