@@ -380,7 +380,7 @@ class NetworkForm(Form):
     progress: Literal["asynchronous", "calls"] = Field(
         "asynchronous",
         description="When the MPI library answers and acknowledges messages: at any time (by a thread or the network "
-        "adapter), or only while its rank is in a call.",
+        "adapter), or only while its rank is in a call that waits or tests.",
     )
     collectives: CollectivesForm = Field(
         default_factory=lambda: CollectivesForm.model_validate({}),

@@ -245,7 +245,7 @@ class Network:
         collectives: Chosen algorithms by collective name (``"allreduce"``); others follow ``collective_library``.
         collective_library: Library whose default choices apply: one of :data:`clue.collectives.LIBRARIES`.
         progress: When the library answers and acknowledges messages: at any time, or only while its rank is within a
-            call.
+            call that waits or tests.
         across_domains: Link between ranks of one node in different domains; ``None``: ``within_node``.
     """
 

@@ -43,7 +43,8 @@ struct Actor {
     }
 };
 
-// Absence of a rank from MPI: from the first burst or sleep after a call to the next call. Queried in the order of virtual time.
+// Absence of a rank from MPI: from the first burst, sleep or call that only starts something after a call that waits or tests to
+// the next such call. Queried in the order of virtual time.
 struct Absence {
     // A pending event of a message, or of a nonblocking collective.
     struct Waiting {
@@ -51,14 +52,14 @@ struct Absence {
         What what;
     };
 
-    // Its rank computes or sleeps; an absence that is under way continues.
+    // Its rank computes, sleeps or only starts something; an absence that is under way continues.
     void begin(double time) {
         if (under_way) return;
         under_way = true;
         since = time;
     }
 
-    // Its rank makes a call, or ends.
+    // Its rank makes a call that waits or tests, or ends.
     void end(double time) {
         under_way = false;
         if (time > since) noted.emplace_back(since, time);

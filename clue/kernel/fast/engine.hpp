@@ -152,12 +152,12 @@ private:
         return is_eager(l, call.size, call.flags) && !is_acknowledged(l, call.size, call.flags);
     }
 
-    // A rank starts to compute or to sleep.
+    // A rank starts to compute or to sleep, or only starts something.
     void leave(const Actor& a) {
         if (m.in_calls) absences[a.number].begin(a.clock);
     }
 
-    // A rank makes a call, or ends.
+    // A rank makes a call that waits or tests, or ends.
     void enter(const Actor& a) {
         if (m.in_calls && absences[a.number].under_way) end_absence(a);
     }

@@ -1,4 +1,4 @@
-"""When ranks are outside MPI calls: a library without a progress thread does nothing for them then."""
+"""When ranks are in no call that waits or tests: a library without a progress thread does nothing for them then."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 
 class Absence:
-    """When a rank is outside MPI calls: from the first burst or sleep after a call to the next call.
+    """When a rank is in no call that waits or tests.
+
+    An absence lasts from the first burst, sleep or call of another kind after such a call to the next such call.
 
     Queries come in the order of virtual time, after all earlier events. A rank that is blocked then is within a call; a
     rank that has run ahead has noted its absences. At the instant at which an absence begins, the rank still counts as
@@ -23,12 +25,12 @@ class Absence:
         self._waiting: list[Callable[[float], object]] | None = None
 
     def begin(self, time: float) -> None:
-        """Note that the rank computes or sleeps from now on; an absence under way continues."""
+        """Note that the rank computes, sleeps or only starts something; an absence under way continues."""
         if self._waiting is None:
             self._began, self._waiting = time, []
 
     def end(self, time: float) -> None:
-        """Note that the rank makes a call, or ends."""
+        """Note that the rank makes a call that waits or tests, or ends."""
         if self._waiting is None:
             return
         waiting, self._waiting = self._waiting, None

@@ -87,7 +87,7 @@ class Rank(Actor):
             ops: The rows of a trace, or calls as a running program makes them: the next one is asked for when the one
                 before is done.
             meaning: Handlers of ops by op code; the default is those of a trace.
-            apart: Ops that are not MPI calls.
+            apart: Ops that are not MPI calls: they end no absence.
         """
         yield from self._start()
         self.began = True
