@@ -127,6 +127,17 @@ def test_files_that_are_no_stores(tmp_path: Path, content: bytes) -> None:
     assert path.read_bytes() == content
 
 
+def changed(folder: Path, statement: str) -> Path:
+    """Return a store with a routine after a statement that clue would not execute."""
+    path = folder / "s.sqlite"
+    with open_store(path, make=True) as store:
+        store.keep(dgemm())
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+    return path
+
+
 @pytest.mark.parametrize(
     "damage",
     ["UPDATE point SET seconds = -1", "UPDATE point SET seconds = 1e300", "UPDATE point SET seconds = 1e-300",
@@ -136,12 +147,7 @@ def test_files_that_are_no_stores(tmp_path: Path, content: bytes) -> None:
 )  # fmt: skip
 def test_damaged_rows(tmp_path: Path, damage: str) -> None:
     """Damaged values and missing tables are reported."""
-    path = tmp_path / "s.sqlite"
-    with open_store(path, make=True) as store:
-        store.keep(dgemm())
-    with sqlite3.connect(path) as connection:
-        connection.execute(damage)
-    connection.close()
+    path = changed(tmp_path, damage)
     with pytest.raises(StoreError, match=r"s\.sqlite: store must "), open_store(path) as store:
         store.find("here", "dgemm")
 
@@ -217,12 +223,7 @@ def test_a_store_with_too_many_points(tmp_path: Path) -> None:
 )
 def test_other_tables_are_refused(tmp_path: Path, statement: str) -> None:
     """A store with a view, a trigger, another column or without a table is refused and stays unchanged."""
-    path = tmp_path / "s.sqlite"
-    with open_store(path, make=True) as store:
-        store.keep(dgemm())
-    with sqlite3.connect(path) as connection:
-        connection.execute(statement)
-    connection.close()
+    path = changed(tmp_path, statement)
     before = path.read_bytes()
     with pytest.raises(StoreError, match="store must have the tables that clue makes, got others"), open_store(path):
         pass
