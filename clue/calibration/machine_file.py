@@ -176,12 +176,17 @@ def node_lines(node: NodeType) -> list[str]:
             lines.append(f"{name}: {time_text(getattr(node, name))}")
     for name in ("packing_delay", "reduction_delay"):
         if getattr(node, name):
-            lines.append(f"{name}: {getattr(node, name) * 1e9:.6g} ns/B")
+            lines.append(f"{name}: {per_byte_text(getattr(node, name))}")
     if node.noise != NodeNoise():
         lines.append(f"noise: {{computation: {node.noise.computation:.3g}, factor: {node.noise.factor:.3g}}}")
     if node.waiting is not Waiting.YIELD:
         lines.append(f"wait: {node.waiting.value}")
     return [*lines, *([f"source: {quoted(node.source)}"] if node.source else [])]
+
+
+def per_byte_text(seconds: float) -> str:
+    """Return a time per byte as text of the file."""
+    return f"{seconds * 1e9:.6g} ns/B"
 
 
 def cold_start_text(start: ColdStart) -> str:

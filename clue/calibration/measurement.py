@@ -169,6 +169,7 @@ class Measurement:
         shared: Rows of several simultaneous pairs, or of both directions at once, by size.
         confidence: Confidence of the intervals of its times.
         exchange: Time in which both ranks send a small message to each other at once, then receive.
+        reduction: Time per byte in which a rank combines two vectors, seconds; ``None`` if not measured.
     """
 
     rows: tuple[SizeRow, ...]
@@ -184,6 +185,7 @@ class Measurement:
     shared: tuple[SizeRow, ...] = ()
     confidence: float = 0.95
     exchange: Estimate | None = None
+    reduction: Estimate | None = None
 
     def __post_init__(self) -> None:
         sizes = [row.size for row in self.rows]
@@ -250,6 +252,7 @@ def merged(measurements: Sequence[Measurement]) -> Measurement:
         rows=rows,
         receive=next((each.receive for each in measurements if each.receive), None),
         exchange=next((each.exchange for each in measurements if each.exchange), None),
+        reduction=next((each.reduction for each in measurements if each.reduction), None),
         eager=next((each.eager for each in measurements if each.eager), None),
         acknowledged_from=next((each.acknowledged_from for each in measurements if each.acknowledged_from), None),
         in_calls=next((each.in_calls for each in measurements if each.in_calls is not None), None),

@@ -186,6 +186,11 @@ def _measurement(result: dict[str, Any], precision: float) -> Measurement:
         rows,
         receive=None if result["receive"] is None else Estimate(*result["receive"]),
         exchange=None if result["exchange"] is None else Estimate(*result["exchange"]),
+        reduction=Estimate(*result["reduction"]),
+        shared=tuple(
+            SizeRow(each["size"], gap=_estimate(each, "gap"), window=each["window"], both_ways=True)
+            for each in result["both"]
+        ),
         eager=_eager(result),
         acknowledged_from=result["waits"] if result["taken"] is not None else None,
         in_calls=result["in_calls"],
@@ -264,7 +269,7 @@ def machine_file(
         network=network,
         nodes=nodes or (2 if between else 1),
         processors=processors,
-        node_lines=tuple(node_lines(NodeType("node", copy_bandwidth=within.fitted.copy_bandwidth if within else None))),
+        node_lines=tuple(node_lines(_node(calibrations, within.fitted.copy_bandwidth if within else None))),
         title=f"A network calibrated by clue{f' on {first.date}' if first.date else ''}.",
         comments=tuple(
             paragraph
@@ -284,11 +289,18 @@ def machine_file(
 
 def machine_of(calibration: Calibration, name: str) -> Machine:
     """Return two nodes with a calibrated link between them."""
-    node = NodeType("node")
+    node = _node([calibration])
     link = calibration.fitted.link
     network = Network(link, link, contention=Ports(), progress=calibration.fitted.progress)
     notes = (*calibration.fitted.assumptions, *calibration.measurement.notes)
     return Machine(name, (node, node), network, source=calibration.measurement.source, notes=notes)
+
+
+def _node(calibrations: Sequence[Calibration], copy_bandwidth: float | None = None) -> NodeType:
+    """Return the node type of a machine, as far as calibrations of its links show it."""
+    measured = (each.measurement.reduction for each in calibrations)
+    combined = next((each.value for each in measured if each is not None), 0.0)
+    return NodeType("node", copy_bandwidth=copy_bandwidth, reduction_delay=combined)
 
 
 def _paragraphs(title: str, calibration: Calibration) -> list[str]:

@@ -8,6 +8,7 @@ It answers these questions, as far as there are data:
   CPU time of one copy alone over CPU time of one among n simultaneous copies, of a kernel or of the program itself.
 - *How long is the scheduler's time slice?* (:mod:`clue.calibration.time_slice`)
 - *How much longer do bursts take after waits?* (:mod:`clue.calibration.cold_start`)
+- *How long does its MPI library combine data?* (:mod:`clue.calibration.reduction`)
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.calibration.kernels import SPEEDS_MARK, Speeds, four_digits, speeds_document
-from clue.calibration.machine_file import by_region, cold_start_text, comment_lines, quoted, time_text
+from clue.calibration.machine_file import by_region, cold_start_text, comment_lines, per_byte_text, quoted, time_text
 from clue.calibration.measurement import Estimate, median_of
 from clue.errors import UsageError
 from clue.machine import ColdStart, Sockets
@@ -55,6 +56,7 @@ class NodeCalibration:
         deviation: Relative standard deviation of the whole program's time between recordings; 0 if there were too few.
         time_slice: Time slice of the scheduler, seconds; ``None`` if not measured.
         cold_start: Extra time of bursts after waits.
+        reduction: Time per byte combined in a reduction, seconds; ``None`` if not measured.
         sockets: Its processors, if they come from the hardware library; else ``None``.
     """
 
@@ -69,6 +71,7 @@ class NodeCalibration:
     deviation: float = 0.0
     time_slice: Estimate | None = None
     cold_start: ColdStart = field(default_factory=ColdStart)
+    reduction: Estimate | None = None
     sockets: Sockets | None = None
 
     def text(self) -> str:
@@ -88,6 +91,8 @@ class NodeCalibration:
             lines.append(f"    time_slice: {time_text(self.time_slice.value)}")
         if self.cold_start.is_stated:
             lines.append(f"    cold_start: {cold_start_text(self.cold_start)}")
+        if self.reduction is not None:
+            lines.append(f"    reduction_delay: {per_byte_text(self.reduction.value)}")
         if self.deviation:
             lines.append(f"    noise: {{factor: {self.deviation:.2g}}}")
         lines.append(f"    source: {quoted(self.source)}")

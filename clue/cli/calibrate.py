@@ -37,6 +37,7 @@ from clue.calibration.network import (
 )
 from clue.calibration.parts import characters_of, node_by_parts
 from clue.calibration.processor import CountedRun, NodeCalibration, node_by_kernels, node_by_program, regions_like
+from clue.calibration.reduction import measure_reduction
 from clue.calibration.time_slice import measure_time_slice
 from clue.children import side_by_side
 from clue.cli.effects import fill, mpiexec_words, refuse
@@ -300,6 +301,8 @@ def _processor(arguments: argparse.Namespace) -> int:
             tell("measuring the time slice of two busy processes on one processor")
             node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
             node = replace(node, cold_start=_cold_start(arguments, tell))
+            tell("measuring how fast MPI combines data")
+            node = replace(node, reduction=measure_reduction(arguments.confidence))
     return _done(arguments, node, output)
 
 

@@ -21,7 +21,7 @@ from clue.kernel.model.turns import joined_nodes, without_turns
 from clue.machine import FactorTable, Machine, NoContention, NodeType, Placement, SpeedCurve, memory_fault
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
-from clue.units import count_of
+from clue.units import count_of, format_size
 
 #: Least number of ranks on a node for two pairs to copy at once; least size, bytes, at which messages overflow caches.
 _TWO_PAIRS, _LARGE = 4, 1 << 16
@@ -180,6 +180,7 @@ def warnings_of(replay: Replay, program: Description, machine: Machine, placed: 
     yield from _wildcard_caveats(replay, program)
     yield from _contention_caveats(replay, machine, placed)
     yield from _neighbour_caveats(program, machine, placed)
+    yield from _reduction_caveats(program, machine, placed)
     for name in without_turns(machine, placed, joined_nodes(placed, program.worlds)):
         yield Caveat(
             About.MACHINE,
@@ -370,6 +371,24 @@ def _neighbour_caveats(program: Description, machine: Machine, placed: Placement
                 "types": ", ".join(unstated),
                 "messages": "messages to different receivers" if machine.network.states_copies else "messages",
             },
+        )
+
+
+def _reduction_caveats(program: Description, machine: Machine, placed: Placement) -> Iterator[Caveat]:
+    """Warn about node types that combine long vectors in no time."""
+    if program.combined < _LARGE or len(placed.nodes) < 2:
+        return
+    used = (state.nodes[node] for state in machine.epochs for node in set(placed.nodes))
+    if idle := {each.name for each in used if not each.reduction_delay}:
+        yield Caveat(
+            About.MACHINE,
+            machine.name,
+            "no reduction_delay is stated for {types}, so reductions combine data in no time: predicted times are too "
+            "short where vectors are long ({size} here) and the network is fast. Measure it (clue calibrate network or "
+            "processor), or state that of a present processor (0.1 ns/B)",
+            {"types": ", ".join(sorted(idle))},
+            {"size": format_size(program.combined)},
+            program.combined,
         )
 
 

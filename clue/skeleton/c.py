@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from clue.skeleton.lowering import REDUCTIONS
 from clue.skeleton.python import condition
 from clue.skeleton.statements import (
     AlongBits,
@@ -32,7 +31,7 @@ from clue.skeleton.statements import (
 )
 from clue.skeleton.words import WIDTH, About, burst_text, decimal, groups_text, plain, sum_text, values_of
 from clue.skeleton.work import KINDS
-from clue.trace.ops import COLLECTIVES, Flag, Op
+from clue.trace.ops import COLLECTIVES, REDUCTIONS, Flag, Op
 
 FRAME = Path(__file__).with_name("frame.c")
 _RUN = Path(__file__).with_name("run.c")

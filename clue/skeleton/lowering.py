@@ -28,7 +28,7 @@ import numpy.typing as npt
 from clue.structure.loops import NO_PEER
 from clue.trace import Trace
 from clue.trace.columns import Ops, within
-from clue.trace.ops import COLLECTIVES, COLUMNS, NO_REQUEST, ROOTED, Flag, Op
+from clue.trace.ops import COLLECTIVES, COLUMNS, NO_REQUEST, REDUCTIONS, ROOTED, Flag, Op
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -41,9 +41,8 @@ SHORT = 2000.0
 _UNKNOWN = 8
 #: Size of the reduction that stands for a nonblocking constructor of a communicator, bytes.
 _AGREED = 8
-#: Reductions of vectors, and all calls whose data consist of elements, which no algorithm may split.
-REDUCTIONS = (Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.REDUCE_SCATTER)
-VECTORS = (Op.BCAST, *REDUCTIONS)
+#: Calls whose data consist of elements, which no algorithm may split.
+VECTORS = (Op.BCAST, *sorted(REDUCTIONS))
 #: Calls that list the size of each member's data, unless all sizes are equal.
 SHARES = (Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.REDUCE_SCATTER)
 _KEPT = (

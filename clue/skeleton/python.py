@@ -10,7 +10,6 @@ from textwrap import dedent, wrap
 from typing import TypeVar
 
 from clue.skeleton import python_frame as frame
-from clue.skeleton.lowering import REDUCTIONS
 from clue.skeleton.statements import (
     AlongBits,
     Branch,
@@ -33,7 +32,7 @@ from clue.skeleton.statements import (
     World,
 )
 from clue.skeleton.words import WIDTH, About, burst_text, decimal, groups_text, plain, sum_text, values_of
-from clue.trace.ops import COLLECTIVES, Flag, Op
+from clue.trace.ops import COLLECTIVES, REDUCTIONS, Flag, Op
 
 _Row = TypeVar("_Row")
 _KERNELS = Path(__file__).with_name("kernels.py")

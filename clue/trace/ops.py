@@ -101,6 +101,8 @@ class Op(IntEnum):
 COLLECTIVES = frozenset(op for op in Op if op >= Op.BARRIER)
 #: Collectives with a root.
 ROOTED = frozenset({Op.BCAST, Op.REDUCE, Op.GATHER, Op.GATHERV, Op.SCATTER, Op.SCATTERV})
+#: Collectives that combine data.
+REDUCTIONS = frozenset({Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.REDUCE_SCATTER})
 
 
 class Flag(IntFlag):

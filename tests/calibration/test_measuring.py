@@ -42,6 +42,8 @@ def test_a_link_is_measured_here() -> None:
     assert found.same_host and found.mpi and found.date
     assert found.receive is not None and found.receive.value > 0
     assert told
+    assert found.reduction is not None and 0 < found.reduction.value < 1e-7
+    assert not found.shared  # both directions at once are a question of a network
     calibration = calibrate_link(found)
     assert len(calibration.residuals.one_way) == len(found.rows)
     assert fit_link(found).link.receive_delay > 0
@@ -132,15 +134,28 @@ def test_a_receive_that_cannot_be_timed_is_an_assumption(monkeypatch: pytest.Mon
     assert "receive delay: not measured; a fifth of an empty message's time is used" in fitted.assumptions
 
 
+@pytest.mark.parametrize(("gap", "said"), [(5.2e-6, False), (10e-6, True)])
+def test_directions_that_slow_each_other_are_told(monkeypatch: pytest.MonkeyPatch, gap: float, said: bool) -> None:
+    """A stream takes 10 us per message: both ways at once, 10 us per message of both are no faster than one way."""
+    stream, both = ({"size": 4096, "gap": [each] * 3 + [9], "window": 64} for each in (10e-6, gap))
+    found = {**FOUND, "rows": [*ROWS[:-1], {**TIMES, **stream}], "both": [both]}
+    monkeypatch.setattr(network, "run_program", lambda *_: found)
+    assumptions = fit_link(measure_link([find_mpiexec()])).assumptions
+    text = "ports: both directions at once carry 1.00 times as much as one at 4.096 KB"
+    assert any(text in each for each in assumptions) == said
+
+
 def test_a_search_without_time_finds_nothing() -> None:
     """If time is up before the first trial, nothing is known of acknowledgements."""
     assert Polled(4096).taken((256, 1024), time.monotonic() - 1) == (None, None)
 
 
 TIMES = {"one_way": [1e-5, 9e-6, 1.1e-5, 9], "blocked": [2e-6, 2e-6, 2e-6, 9]}
+ROWS = [{"size": size, **TIMES} for size in (0, 128, 4096)]
 FOUND = {
-    "rows": [{"size": size, **TIMES} for size in (0, 128, 4096)],
-    "receive": [1e-6, 1e-6, 1e-6, 9], "exchange": [3e-6, 3e-6, 3e-6, 9], "eager": 128, "waits": 129,
+    "rows": ROWS,
+    "receive": [1e-6, 1e-6, 1e-6, 9], "exchange": [3e-6, 3e-6, 3e-6, 9], "both": [],
+    "reduction": [1e-10, 1e-10, 1e-10, 9], "eager": 128, "waits": 129,
     "taken": None, "refused": None, "in_calls": True,
     "hosts": ["a", "b"], "mpi": "MPI", "left_out": [8192, 16384],
 }  # fmt: skip

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from clue.kernel import simulate
+from clue.kernel.live import execute
 from clue.machine import Machine, SpeedCurve
 from clue.trace import ANY, Flag, Op, Trace, TraceBuilder
 from tests.kernel.cases import machine
+from tests.kernel.live_sources import playing
 
 
 def computing(ranks: int = 1) -> TraceBuilder:
@@ -50,6 +52,14 @@ def polling() -> Trace:
     """Return a program with a poll that found nothing."""
     trace = computing()
     trace[0].add(Op.POLL)
+    return trace.build()
+
+
+def combining(nbytes: int, ranks: int = 2) -> Trace:
+    """Return a program with a reduction."""
+    trace = TraceBuilder(ranks, program="jacobi.py")
+    for rank in trace:
+        rank.collective(Op.ALLREDUCE, nbytes)
     return trace.build()
 
 
@@ -127,6 +137,13 @@ CASES = [
         "hand-made: contention is stated up to 1 simultaneous communication, but there were 2; the last factor is "
         "used for more: measure more pairs at once (clue calibrate contention --pairs)",
     ),
+    (
+        combining(1 << 20),
+        machine(2),
+        "hand-made: no reduction_delay is stated for host, so reductions combine data in no time: predicted times are "
+        "too short where vectors are long (1.049 MB here) and the network is fast. Measure it (clue calibrate network "
+        "or processor), or state that of a present processor (0.1 ns/B)",
+    ),
 ]  # fmt: skip
 
 
@@ -167,6 +184,32 @@ def test_factors_of_another_processor_are_told() -> None:
         "run the program on Intel Xeon, or compare both processors (clue calibrate processor)",
     )
     assert simulate(trace, replace(on, reference_processor="AMD Ryzen")).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("trace", "delays", "said"),
+    [
+        (combining(1 << 16), (0.0, 0.0), "host, other"),
+        (combining(1 << 16), (1e-10, 0.0), "other"),
+        (combining(1 << 16), (1e-10, 1e-10), ""),
+        (combining((1 << 16) - 1), (0.0, 0.0), ""),  # short vectors take next to no time
+        (combining(1 << 16, ranks=1), (0.0, 0.0), ""),  # has nothing to combine
+    ],
+)
+def test_long_vectors_that_are_combined_in_no_time_are_told(
+    trace: Trace, delays: tuple[float, float], said: str
+) -> None:
+    """A caveat names the types of the nodes used that state no delay, in replays and in live runs."""
+    host = machine(1).nodes[0]
+    kinds = [
+        replace(host, name=name, reduction_delay=each) for name, each in zip(("host", "other"), delays, strict=True)
+    ]
+    on = replace(machine(3), nodes=(*kinds, replace(host, name="unused")))
+    where = [0, 1][: trace.ranks]
+    for result in (simulate(trace, on, where), execute(playing(trace), on, where).result):
+        found = [each for each in result.warnings if "reduction_delay" in each]
+        assert len(found) == bool(said)
+        assert all(f"no reduction_delay is stated for {said}, so" in each for each in found)
 
 
 @pytest.mark.parametrize(("nodes", "faults"), [([0, 1], 0), ([0, 0], 1)])

@@ -21,7 +21,7 @@ from statistics import median
 import numpy as np
 from mpi4py import MPI
 
-from clue.calibration.programs.measure_link import put
+from clue.calibration.programs.output import put
 
 _Burst = Callable[[], object]
 #: Waits for about a given time; returns the actual time. Seconds.

@@ -24,7 +24,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from clue.calibration.programs.measure_link import put
+from clue.calibration.programs.output import put
 from clue.trace.pieces import FACTORS
 
 #: Prepares a kernel; returns the function of one repetition and its units of work.

@@ -7,6 +7,7 @@ one way   half a round trip
 blocked   the time of the sending call in a round trip; the other rank is in its receive
 call      the call of a nonblocking send, followed by a wait; the other rank is in its receive, and answers
 gap       a window of nonblocking sends, begun when their receives are posted, and its empty answer, per message
+both      the same for windows in both directions at once, between two computers only, per message of both
 receive   by rank 1: a receive whose message the library has taken, because a later one of the same sender has been
           received; not measured if even an empty message waits for its receive
 exchange  a send and a receive, which the other rank makes at the same time; not measured in the same case
@@ -16,6 +17,7 @@ taken     whether such a sender still waits if the receiver's rank meanwhile mak
           for an acknowledgement by the library, and the message is eager
 in calls  whether a sender that waits for a late receive also waits if the receive is posted early but its rank then
           makes no MPI call for the same time
+reduction the time per byte in which a rank combines two vectors, without any message
 ========= ============================================================================================================
 
 Sizes are measured repeatedly in turns, so that a disturbance affects all of them a little rather than one of them much,
@@ -34,6 +36,8 @@ from dataclasses import dataclass, field
 from mpi4py import MPI
 
 from clue.calibration.measurement import Estimate, median_of
+from clue.calibration.programs.measure_reduction import combining
+from clue.calibration.programs.output import plain, put
 
 _EMPTY = bytearray(0)
 #: Window of a stream: largest number of messages, largest total in bytes, and smallest number of messages.
@@ -47,7 +51,9 @@ _FOR_ROUND_TRIPS, _FOR_STREAMS, _FOR_EAGER = 0.55, 0.3, 0.1
 _LATE, _LATE_TIMES, _LATE_TRIALS = 0.02, 4.0, 5
 #: Size below which a message takes about as long as an empty one on any link, bytes.
 _LATENCY_ONLY = 1024
-_PING, _STREAM, _RECEIVE, _EXCHANGE, _WAIT, _EARLY, _POLL, _CALL, _END = range(9)
+#: Sizes of messages that both ranks stream at once, bytes.
+_BOTH_WAYS = (1 << 16, 1 << 20)
+_PING, _STREAM, _BOTH, _RECEIVE, _EXCHANGE, _WAIT, _EARLY, _POLL, _CALL, _END = range(10)
 
 
 @dataclass
@@ -70,11 +76,6 @@ class Progress:
         if now - self.told > 0.2:
             self.told = now
             put({"progress": what, "done": min(self.limit, now - self.begin), "total": self.limit})
-
-
-def put(line: object) -> None:
-    """Print one JSON line."""
-    print(json.dumps(line), flush=True)  # noqa: T201 - the calling process reads this output
 
 
 # --- both ranks: one function for each kind of exchange ---
@@ -136,6 +137,23 @@ def stream(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[flo
             MPI.Request.Waitall([comm.Isend(slots[0], 1, 2) for _ in range(window)])
             comm.Recv(_EMPTY, 1, 3)
             times.append((time.perf_counter_ns() - start) * 1e-9)
+    return times[1:]
+
+
+def both_ways(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[float]:
+    """Send windows of messages in both directions at once; return the time of each on this rank, seconds."""
+    other, window = 1 - comm.rank, window_of(size)
+    view = memoryview(buffer)
+    slots = [[view[k * size : (k + 1) * size], MPI.BYTE] for k in range(1, window)]
+    outgoing = [view[:size], MPI.BYTE]
+    times = []
+    for _ in range(count + 1):
+        requests = [comm.Irecv(slot, other, 13) for slot in slots]
+        comm.Sendrecv(_EMPTY, other, 14, _EMPTY, other, 14)
+        start = time.perf_counter_ns()
+        MPI.Request.Waitall(requests + [comm.Isend(outgoing, other, 13) for _ in slots])
+        comm.Sendrecv(_EMPTY, other, 15, _EMPTY, other, 15)
+        times.append((time.perf_counter_ns() - start) * 1e-9)
     return times[1:]
 
 
@@ -210,6 +228,8 @@ def serve(comm: MPI.Comm, buffer: bytearray) -> None:
             ping(comm, size, count, buffer)
         elif what == _STREAM:
             stream(comm, size, count, buffer)
+        elif what == _BOTH:
+            both_ways(comm, size, count, buffer)
         elif what == _RECEIVE:
             receives(comm, size, count, buffer)
         elif what == _EXCHANGE:
@@ -245,6 +265,7 @@ class LinkProbe:
         self.halves: dict[int, list[float]] = {}
         self.blocked: dict[int, list[float]] = {}
         self.windows: dict[int, list[float]] = {}
+        self.both: dict[int, list[float]] = {}
         self.calls: dict[int, list[float]] = {}
 
     def _ask(self, what: int, size: int, count: float) -> None:
@@ -261,6 +282,11 @@ class LinkProbe:
         """Send windows of a size."""
         self._ask(_STREAM, size, count)
         self.windows.setdefault(size, []).extend(stream(self._comm, size, count, self._buffer))
+
+    def both_ways(self, size: int, count: int) -> None:
+        """Send windows of a size in both directions at once."""
+        self._ask(_BOTH, size, count)
+        self.both.setdefault(size, []).extend(both_ways(self._comm, size, count, self._buffer))
 
     def nonblocking(self, size: int, count: int) -> None:
         """Begin sends of a size, one by one."""
@@ -429,11 +455,25 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
         link.nonblocking(size, max(_LEAST_SAMPLES, min(int(_TURN / link.usual(size)), 100)))
     affordable = [size for size in usable if 4 * link.usual(size) * window_of(size) < limit * _FOR_STREAMS / 4]
     link.until_precise(affordable, progress.begin + limit, streams=True)
+    if hosts and hosts[0] != hosts[1]:
+        for size in set(_BOTH_WAYS).intersection(affordable):
+            progress.tell(f"streams of {size} B in both directions")
+            link.both_ways(size, _LEAST_SAMPLES)
     link.end()
+    progress.tell("combining vectors")
     return {
+        "reduction": plain(combining(confidence)),
         "rows": rows(link, confidence),
-        "receive": None if receive is None else _plain(receive),
-        "exchange": None if exchange is None else _plain(exchange),
+        "both": [
+            {
+                "size": size,
+                "gap": plain(median_of([each / (2 * (window_of(size) - 1)) for each in times], confidence)),
+                "window": window_of(size) - 1,
+            }
+            for size, times in sorted(link.both.items())
+        ],
+        "receive": None if receive is None else plain(receive),
+        "exchange": None if exchange is None else plain(exchange),
         "eager": eager,
         "waits": waits,
         "taken": taken,
@@ -449,19 +489,15 @@ def rows(link: LinkProbe, confidence: float) -> list[dict[str, object]]:
     """Return the measurements by size, as values for JSON."""
     found = []
     for size in sorted(link.halves):
-        row: dict[str, object] = {"size": size, "one_way": _plain(median_of(link.halves[size], confidence))}
-        row["blocked"] = _plain(median_of(link.blocked[size], confidence))
+        row: dict[str, object] = {"size": size, "one_way": plain(median_of(link.halves[size], confidence))}
+        row["blocked"] = plain(median_of(link.blocked[size], confidence))
         if size in link.calls:
-            row["call"] = _plain(median_of(link.calls[size], confidence))
+            row["call"] = plain(median_of(link.calls[size], confidence))
         if size in link.windows:
             row["window"] = window = window_of(size)
-            row["gap"] = _plain(median_of([time / window for time in link.windows[size]], confidence))
+            row["gap"] = plain(median_of([time / window for time in link.windows[size]], confidence))
         found.append(row)
     return found
-
-
-def _plain(estimate: Estimate) -> list[float]:
-    return [estimate.value, estimate.low, estimate.high, estimate.repetitions]
 
 
 def main() -> None:

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from mpi4py import MPI
 
 from clue.calibration.measurement import median_of
-from clue.calibration.programs.measure_link import Progress, put
+from clue.calibration.programs.measure_link import Progress
+from clue.calibration.programs.output import put
 
 #: Share of a turn's round trips that is discarded at its start, and at its end.
 _LEFT_OUT = 0.1

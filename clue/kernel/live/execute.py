@@ -160,6 +160,7 @@ def _result(job: Job, processor: str) -> Result:
         host_speeds=running.costs.host_speeds,
         processor=processor,
         largest=job.mailboxes.largest,
+        combined=job.combined,
         unmodelled=tuple(Unmodelled(call, count, 0.0) for call, count in job.unmodelled.items()),
     )
     replay = outcome("live", ranks, (0, 0), len(job.mailboxes.left_over()), running.observation)

@@ -20,6 +20,7 @@ from clue.kernel.reference.actor import Instance
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_machine import VirtualMachine
 from clue.kernel.reference.virtual_time import ACTIONS_END
+from clue.trace import REDUCTIONS
 
 
 class Peer(Protocol):
@@ -57,6 +58,7 @@ class Job:
         peers: Program of each rank.
         children: Ranks of each world that was spawned.
         meetings: Collectives under way, by context and number.
+        combined: Size of the longest vector that a reduction has combined, bytes.
         lines: By rank and index a line of the program: file and number.
         unmodelled: Calls that the model leaves out, by name.
         spinning: By rank that spins in a poll loop until something changes, the function that lets it go on.
@@ -88,6 +90,7 @@ class Job:
         self.instance = Instance(self.mailboxes)
         self.children: dict[int, tuple[int, ...]] = {}
         self.meetings: dict[tuple[int, int], Meeting] = {}
+        self.combined = 0
         self.lines: dict[tuple[int, int], tuple[str, int]] = {}
         self.spinning: dict[int, Callable[[], None]] = {}
         self.let_on = self.overlong = self.overlong_timed = 0
@@ -127,6 +130,8 @@ class Job:
         meeting = self.meetings.get((context, serial))
         if meeting is None:
             meeting = self.meetings[context, serial] = Meeting.begin(row)
+            if row.op in REDUCTIONS:
+                self.combined = max(self.combined, row.nbytes)
         return meeting
 
     def leave(self, context: int, serial: int, meeting: Meeting) -> None:

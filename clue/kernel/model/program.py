@@ -18,7 +18,7 @@ import numpy.typing as npt
 from clue.collectives import Collective, Manner
 from clue.errors import ReplayError
 from clue.result import Unmodelled
-from clue.trace import ANY, COLLECTIVES, PROC_NULL, ROOTED, Flag, Op, Ops, Trace
+from clue.trace import ANY, COLLECTIVES, PROC_NULL, REDUCTIONS, ROOTED, Flag, Op, Ops, Trace
 from clue.trace.columns import within
 from clue.trace.sites import Sites
 
@@ -90,6 +90,7 @@ class Description:
         notes: What the recorder says about the trace.
         memory: Peak memory of each rank when recorded, bytes; empty if it does not matter.
         largest: Size of its largest message or block of a collective, bytes.
+        combined: Size of the longest vector that its reductions combine, bytes.
         sites: Its call sites; only the unknown one where none were recorded.
     """
 
@@ -104,6 +105,7 @@ class Description:
     notes: tuple[str, ...] = ()
     memory: tuple[float, ...] = ()
     largest: int = 0
+    combined: int = 0
     sites: Sites = field(default_factory=Sites)
 
 
@@ -229,6 +231,7 @@ def describe(trace: Trace) -> Description:
         notes=tuple(head.notes),
         memory=tuple(float(each.peak_memory) for each in head.rank_heads),
         largest=int(ops.nbytes.max(where=ops.op != Op.SLEEP, initial=0)),
+        combined=int(ops.nbytes.max(where=ops.are(*REDUCTIONS), initial=0)),
         sites=head.sites,
     )
 

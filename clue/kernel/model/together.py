@@ -100,6 +100,7 @@ def together(jobs: Sequence[Job], machine: Machine) -> tuple[Program, Machine]:
         processor=first.processor,
         notes=first.notes,
         largest=max(program.largest for program in distinct),
+        combined=max(program.combined for program in distinct),
         sites=Sites(),
         columns=columns,
         peers=peers,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clue.calibration.contention import Judged, PairMeasurement, explained
 from clue.calibration.kernels import KERNELS, speeds_document
+from clue.calibration.measurement import Estimate
 from clue.calibration.network import Calibration
 from clue.calibration.processor import NodeCalibration
 from clue.calibration.residuals import Residual, summary
@@ -49,10 +50,15 @@ def _link_text(place: str, calibration: Calibration) -> Iterator[RenderableType]
             ("eager limit", limit),
             ("token bucket", f"{format_size(link.bucket)} at once after idle time" if link.bucket else ""),
             ("copies at once", f"{format_size(copied)}/s together" if copied is not None else ""),
+            ("reduction delay", _per_byte(measurement.reduction)),
         ]
     )
     yield _residuals(calibration)
     yield bullets([*_quality(calibration), *calibration.fitted.assumptions, *measurement.notes])
+
+
+def _per_byte(combined: Estimate | None) -> str:
+    return "" if combined is None else f"{combined.value * 1e9:.3g} ns/B"
 
 
 def _curve(curve: Curve) -> str:
@@ -131,6 +137,7 @@ def _link_document(calibration: Calibration) -> dict[str, object]:
         **fields(fitted.link, "receive_delay", "receive_overhead", "eager_limit"),
         "copy_time": None if fitted.link.copy_time is None else _points(fitted.link.copy_time),
         "copy_bandwidth": fitted.copy_bandwidth,
+        "reduction_delay": None if measurement.reduction is None else asdict(measurement.reduction),
         "port_busy": None if fitted.link.busy is None else _points(fitted.link.busy),
         "bucket": fitted.link.bucket,
         "residuals": {
@@ -201,6 +208,7 @@ def processor_text(node: NodeCalibration) -> RenderableType:
         ("compared with", node.compared_with),
         ("time slice", "" if node.time_slice is None else format_time(node.time_slice.value)),
         ("cold start", cold_start_words(node.cold_start) if node.cold_start.is_stated else ""),
+        ("reduction delay", _per_byte(node.reduction)),
     ]
     parts: list[RenderableType | None] = [facts(known)]
     for title, shown in (
@@ -256,6 +264,7 @@ def processor_document(node: NodeCalibration, path: str) -> dict[str, object]:
         "memory_contention_factor": {str(n): dict(shares) for n, shares in sorted(node.shares.items())},
         "time_slice": None if node.time_slice is None else asdict(node.time_slice),
         "cold_start": cold_start_document(node.cold_start),
+        "reduction_delay": None if node.reduction is None else asdict(node.reduction),
         "speeds": None if node.speeds is None else speeds_document(node.speeds),
         "source": node.source,
         "notes": list(node.notes),
