@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from threading import get_ident
 from time import thread_time_ns
 from typing import Any
+
+#: Number of readings of the clock that show how long one takes.
+_READINGS = 50
 
 
 class Parcels:
@@ -47,6 +51,12 @@ class Parcels:
         self.after += nanoseconds
 
 
+def time_of_a_reading() -> int:
+    """Return the CPU time between two immediately successive readings of the clock, ns; it is in all measured times."""
+    readings = [thread_time_ns() for _ in range(_READINGS)]
+    return sorted(after - before for before, after in pairwise(readings))[len(readings) // 2]
+
+
 class Pickles:
     """The watch over ``MPI.pickle``.
 
@@ -55,6 +65,7 @@ class Pickles:
     """
 
     def __init__(self, mpi: Any) -> None:
+        self._reading = time_of_a_reading()
         self.opened: dict[int, Parcels] = {}
         self._pickle = mpi.pickle
         self._set_up = mpi.Pickle.__init__
@@ -78,19 +89,19 @@ class Pickles:
 
     def timed(self, reduction: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         """Wrap the function that reduces two objects, so that its time counts."""
-        parcels = self.opened[get_ident()]
+        parcels, reading = self.opened[get_ident()], self._reading
 
         def reduce(left: Any, right: Any) -> Any:
             begin = thread_time_ns()
             try:
                 return reduction(left, right)
             finally:
-                parcels.after += thread_time_ns() - begin
+                parcels.after += max(0, thread_time_ns() - begin - reading)
 
         return reduce
 
     def _noting_dumps(self, dumps: Callable[..., Any]) -> Callable[..., Any]:
-        opened = self.opened
+        opened, reading = self.opened, self._reading
 
         def noting(*arguments: Any, **options: Any) -> Any:
             parcels = opened.get(get_ident())
@@ -98,13 +109,13 @@ class Pickles:
                 return dumps(*arguments, **options)
             begin = thread_time_ns()
             data = dumps(*arguments, **options)
-            parcels.pickled(len(data), thread_time_ns() - begin)
+            parcels.pickled(len(data), max(0, thread_time_ns() - begin - reading))
             return data
 
         return noting
 
     def _noting_loads(self, loads: Callable[..., Any]) -> Callable[..., Any]:
-        opened = self.opened
+        opened, reading = self.opened, self._reading
 
         def noting(data: Sequence[int], *arguments: Any, **options: Any) -> Any:
             parcels = opened.get(get_ident())
@@ -112,7 +123,7 @@ class Pickles:
                 return loads(data, *arguments, **options)
             begin = thread_time_ns()
             value = loads(data, *arguments, **options)
-            parcels.unpickled(len(data), thread_time_ns() - begin)
+            parcels.unpickled(len(data), max(0, thread_time_ns() - begin - reading))
             return value
 
         return noting
