@@ -135,6 +135,8 @@ def _network(between: dict[tuple[str, str], FittedLink], within: dict[str, Fitte
         within=inside,
         contention=Ports(),
         progress=progress_of(links),
+        # Ranks of these hosts share no memory: MPICH is told that each has a node of its own (MPIR_CVAR_NOLOCAL).
+        collective_library="mpich-flat",
     )
 
 

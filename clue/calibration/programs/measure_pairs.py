@@ -18,7 +18,7 @@ from mpi4py import MPI
 
 from clue.calibration.measurement import median_of
 from clue.calibration.programs.measure_link import Progress
-from clue.calibration.programs.output import put
+from clue.calibration.programs.output import plain, put
 
 #: Share of a turn's round trips that is discarded at its start, and at its end.
 _LEFT_OUT = 0.1
@@ -132,8 +132,7 @@ def _found(
 ) -> dict[str, object]:
     rows = []
     for (n, size), halves in samples.items():
-        each = median_of(halves, confidence)
-        rows.append({"pairs": n, "size": size, "one_way": [each.value, each.low, each.high, each.repetitions]})
+        rows.append({"pairs": n, "size": size, "one_way": plain(median_of(halves, confidence))})
     return {
         "hosts": hosts,
         "pairs": pairs,
