@@ -20,6 +20,7 @@ from clue.machine import (
     NodeNoise,
     NodeType,
     Progress,
+    Rendezvous,
     SpeedCurve,
     Waiting,
 )
@@ -261,6 +262,8 @@ def link_lines(link: Link) -> list[str]:
         lines.append(f"eager_limit: {size_text(link.eager_limit)}")
     if link.acknowledged_from is not None:
         lines.append(f"acknowledged_from: {size_text(link.acknowledged_from)}")
+    if link.rendezvous is not Rendezvous.WRITE:
+        lines.append(f"rendezvous: {link.rendezvous.value}")
     if link.noise != LinkNoise():
         lines.append(f"noise: {{send: {link.noise.send:.3g}, transmission: {link.noise.transmission:.3g}}}")
     return lines

@@ -48,6 +48,7 @@ from clue.machine import (
     NodeNoise,
     NodeType,
     Progress,
+    Rendezvous,
     Sockets,
     SpeedCurve,
     Waiting,
@@ -243,6 +244,7 @@ def _link(form: LinkForm, noise: LinkNoiseForm) -> Link:
         acknowledged_from=form.acknowledged_from,
         receive_overhead=form.receive_overhead,
         copy_time=_stated(form.copy_time if isinstance(form, WithinNodeForm) else None),
+        rendezvous=Rendezvous(form.rendezvous),
     )
 
 
@@ -275,6 +277,7 @@ def _varied(link: Link, form: PartialLinkForm) -> Link:
         ),
         receive_overhead=form.receive_overhead if form.receive_overhead is not None else link.receive_overhead,
         copy_time=build_curve(within.copy_time) if within and within.copy_time is not None else shared.copy_time,
+        rendezvous=link.rendezvous if form.rendezvous is None else Rendezvous(form.rendezvous),
     )
 
 

@@ -69,6 +69,11 @@ class LinkForm(Form):
         description="Smallest eager message whose send ends only when the receiver's library has acknowledged it; "
         "none (the default): no send waits for that.",
     )
+    rendezvous: Literal["write", "read"] = Field(
+        "write",
+        description="Which rank moves the data of a message above the eager limit: the sender writes them, once it has "
+        "the receiver's answer, or the receiver reads them from the sender's memory.",
+    )
     noise: LinkNoiseForm | None = Field(None, description="Uncertainty of the delays; default: that of the network.")
 
 
@@ -122,6 +127,9 @@ class PartialLinkForm(Form):
     )
     acknowledged_from: OtherEagerLimit = Field(
         None, description="Smallest message whose send ends only when it is acknowledged; none: no send waits for that."
+    )
+    rendezvous: Literal["write", "read"] | None = Field(
+        None, description="Which rank moves the data of a message above the eager limit: its sender or its receiver."
     )
     noise: LinkNoiseForm | None = Field(None, description="Uncertainty of the delays.")
 

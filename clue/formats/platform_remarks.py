@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from clue.formats.remarks import Remarks
-from clue.machine import Curve, Link, Machine, Network, NoContention, NodeType, Progress, SpeedCurve
+from clue.machine import Curve, Link, Machine, Network, NoContention, NodeType, Progress, Rendezvous, SpeedCurve
 from clue.units import format_size, format_time
 
 #: Words for one and for several (see :meth:`Remarks.count`), the value of each occurrence, and the rest of a remark.
@@ -191,6 +191,10 @@ _LINKS: Mapping[str, tuple[Callable[[Link], str], str]] = {
     "link has messages that are acknowledged|links have messages that are acknowledged": (
         lambda link: "" if link.acknowledged_from is None else f"from {format_size(link.acknowledged_from)}",
         ": senders do not wait for it",
+    ),
+    "link has receivers that read data|links have receivers that read data": (
+        lambda link: "rendezvous: read" if link.rendezvous is Rendezvous.READ else "",
+        ": senders are blocked until their message has arrived, as in all rendezvous",
     ),
     "link states how long messages keep what they share|links state how long messages keep what they share": (
         lambda link: "" if link.busy is None else f"busy: {_curve(link.busy)}",

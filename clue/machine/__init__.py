@@ -3,7 +3,7 @@
 from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, FactorTable, Flows, NoContention, Ports
 from clue.machine.curve import Curve
-from clue.machine.link import Link, LinkNoise
+from clue.machine.link import Link, LinkNoise, Rendezvous
 from clue.machine.machine import (
     MOST_RANKS,
     NO_WITHIN_NODE,
@@ -48,6 +48,7 @@ __all__ = [
     "Ports",
     "Processor",
     "Progress",
+    "Rendezvous",
     "Sockets",
     "SpeedCurve",
     "Switch",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from clue.machine.curve import Curve
 
@@ -21,6 +22,13 @@ class LinkNoise:
 
     send: float = 0.0
     transmission: float = 0.0
+
+
+class Rendezvous(Enum):
+    """Which rank moves the data of a rendezvous."""
+
+    WRITE = "write"
+    READ = "read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,8 @@ class Link:
             more than the call.
         copy_time: Within a node, how long the receiver of a rendezvous copies it, one message at a time; ``None``:
             messages do not wait for each other's copies.
+        rendezvous: Which rank moves the data of a rendezvous: the sender, once it has the receiver's answer, or the
+            receiver, which reads them from the sender's memory.
     """
 
     send_delay: Curve
@@ -60,6 +70,7 @@ class Link:
     bucket: float = 0.0
     receive_overhead: float | None = None
     copy_time: Curve | None = field(default=None, repr=False)
+    rendezvous: Rendezvous = field(default=Rendezvous.WRITE, repr=False)
 
     @property
     def occupation(self) -> Curve:

@@ -18,7 +18,7 @@ from clue.errors import UsageError
 from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, NoContention
 from clue.machine.curve import Curve
-from clue.machine.link import Link, LinkNoise
+from clue.machine.link import Link, LinkNoise, Rendezvous
 from clue.machine.parts import Sockets
 from clue.machine.speed import SpeedCurve
 from clue.units import Money, count_of, format_size, format_time
@@ -313,6 +313,11 @@ class Network:
     def acknowledges(self) -> bool:
         """Whether any link has sends that wait for an acknowledgement."""
         return any(link.acknowledged_from is not None for link in self._stated_links)
+
+    @property
+    def reads(self) -> bool:
+        """Whether receivers read the data of a rendezvous over any link."""
+        return any(link.rendezvous is Rendezvous.READ for link in self._stated_links)
 
     @property
     def states_copies(self) -> bool:

@@ -22,6 +22,7 @@ from clue.machine import (
     NodeType,
     Ports,
     Progress,
+    Rendezvous,
     SpeedCurve,
     Waiting,
 )
@@ -336,6 +337,7 @@ def _link(random: Random, ties: bool) -> Link:
         acknowledged_from=random.choice((None, None, 0, 1, 1000, 2000)),
         bucket=random.choice((0.0, 0.0, 1500.0, 20_000.0)),
         copy_time=random.choice((None, None, _curve(random, ties))),
+        rendezvous=random.choice((Rendezvous.WRITE, Rendezvous.READ)),
     )
 
 

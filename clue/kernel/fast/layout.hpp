@@ -169,6 +169,7 @@ struct Machine {
     const double* envelope;         // the same
     const double* eager_limit;      // the same
     const double* acknowledged_from; // the same
+    const double* reads;            // the same: 1 if the receiver of a rendezvous reads its data, otherwise 0
     const double* packing;          // [epochs, types]
     const double* reduction;        // the same
     const double* spawn;            // the same

@@ -295,17 +295,20 @@ private:
 
     void open_rendezvous(int32_t s, double posted) {
         const Details& d = details(s);
-        if (in_calls()) {
-            // A library that progresses only in calls answers after it has seen the envelope.
-            const double seen = envelope(s);
-            later(s, posted > seen ? posted : seen, CALLED);
-        } else {
-            answer(s, posted > d.ready ? posted : d.ready);
-        }
+        const bool reading = reads(d);
+        // A library that progresses only in calls, or reads the data, does so after it has seen the envelope.
+        const double seen = in_calls() || reading ? envelope(s) : d.ready, known = posted > seen ? posted : seen;
+        if (reading) slot(s).state |= CONFIRMED;
+        if (in_calls()) later(s, known, CALLED);
+        else answer(s, known);
     }
+
+    // Whether the receiver reads the data of a rendezvous. A tape ignores it: its data start no later.
+    bool reads(const Details& d) const { return !RECORDER::RECORDS && m.reads[link(epoch(d.ready), d.source, d.dest)] != 0.0; }
 
     void answer(int32_t s, double time) {
         const Details& d = details(s);
+        if (reads(d)) return start_data(s, time);
         time += m.answer[link(epoch(d.ready), d.source, d.dest)];
         if (in_calls()) later(s, time, ANSWERED);
         else start_data(s, time);
@@ -332,7 +335,9 @@ private:
         const double begin = copied_from(d, start);
         const Departure departure = depart(s, begin, coupled, true, fare(link(epoch(begin), d.source, d.dest), d.size));
         d.busy = departure.busy;
-        if (!departure.later) {
+        if (slot.state & CONFIRMED) {
+            if (slot.state & ARRIVED) this->acknowledge(s);
+        } else if (!departure.later) {
             d.sent = departure.sent;
             slot.state |= SENT;
             wake(d.sender);

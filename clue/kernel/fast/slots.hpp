@@ -22,7 +22,7 @@ enum State : int32_t {
     SENT = 8,        // the time at which the sender of a rendezvous is free is known
     ARRIVED = 16,    // its arrival is known
     HELD = 32,       // eager, but its sender is not free at the end of the call
-    CONFIRMED = 64,  // … before the receiver's library has acknowledged it
+    CONFIRMED = 64,  // … before the receiver's library has acknowledged it, or has read its data
 };
 
 struct Slot {

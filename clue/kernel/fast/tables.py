@@ -25,14 +25,14 @@ from clue.kernel.model.costs import (
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.shared_links import SharedLinks, shares_copies
 from clue.kernel.model.turns import joined_nodes, shares_in_turns
-from clue.machine import Link, Machine, NodeType, Placement, Progress, Waiting
+from clue.machine import Link, Machine, NodeType, Placement, Progress, Rendezvous, Waiting
 from clue.machine.contention import NUMBERS
 
 _Doubles = npt.NDArray[np.float64]
 #: How long messages of every size occupy links between nodes, by the identity of a link.
 _Occupied = dict[int, _Doubles]
 #: Figures of a class of links that do not depend on the size.
-_BY_CLASS = ("receive", "completion", "further", "answer", "envelope", "eager_limit", "acknowledged_from")
+_BY_CLASS = ("receive", "completion", "further", "answer", "envelope", "eager_limit", "acknowledged_from", "reads")
 _FURTHER, _TRANSMISSION = _BY_CLASS.index("further"), LinkCosts._fields.index("transmission")
 
 
@@ -173,6 +173,7 @@ def _give_links(
                 empty[id(link), within] + later,
                 math.inf if link.eager_limit is None else link.eager_limit,
                 math.inf if link.acknowledged_from is None else link.acknowledged_from,
+                float(link.rendezvous is Rendezvous.READ),
             )
             for link, back, within, later in classes
         ]

@@ -442,7 +442,7 @@ private:
                 default:
                     row[0] = m.send[link * m.sizes + c.z];
                     row[LANES] = m.transmission[link * m.sizes + c.z];
-                    row[2 * LANES] = m.answer[link];
+                    row[2 * LANES] = m.reads[link] != 0.0 ? 0.0 : m.answer[link];
                     if (c.kind != ANY_SIZE && (m.bytes[c.z] <= m.eager_limit[link]) != (c.kind == SMALL)) agrees_[lane] = 0;
             }
         }

@@ -454,7 +454,10 @@ class LiveMailboxes(Mailboxes):
         """Return when a message arrives, or when its data start if they must wait for a receive posted at a time."""
         if message.eager:
             return self._machine.env.now if message.arrival is None else message.arrival
-        return max(message.ready, posted) + self._costs(message, message.ready, message.nbytes).answer
+        cost = self._costs(message, message.ready, message.nbytes)
+        if cost.reads:
+            return max(message.ready + cost.envelope, posted)
+        return max(message.ready, posted) + cost.answer
 
     def _costs(self, message: LiveMessage, time: float, nbytes: int) -> MessageCost:
         return self._machine.costs.message(message.source, message.dest, nbytes, time)

@@ -35,7 +35,7 @@ class Candidate:
         machine, network = self.machine, self.machine.network
         if network.contention != NoContention() or network.progress is not Progress.ASYNCHRONOUS:
             return False
-        if network.acknowledges:
+        if network.acknowledges or network.reads:
             return False
         if machine.changes or starts_cold(machine, self.placement.nodes):
             return False

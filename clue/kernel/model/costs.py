@@ -17,7 +17,7 @@ import numpy.typing as npt
 from clue.collectives import BY_NODES, LIBRARIES_BY_NODES, Collective, default_choice
 from clue.kernel.model.cold import cold_types
 from clue.kernel.model.program import HostSpeed
-from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Place, Placement
+from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Place, Placement, Rendezvous
 
 _Doubles = npt.NDArray[np.float64]
 _Rank = TypeVar("_Rank")
@@ -47,6 +47,7 @@ class MessageCost(NamedTuple):
         acknowledged: Whether an eager send ends only when the receiver's library has acknowledged it.
         completion: Processor time of the receiver once the message is there, beyond that of the receiving call.
         copy: How long the receiver copies a rendezvous, one message at a time; ``None``: its data wait for no copy.
+        reads: Whether the receiver of a rendezvous reads its data from the sender's memory.
     """
 
     send: float
@@ -68,6 +69,7 @@ class MessageCost(NamedTuple):
     acknowledged: bool
     completion: float
     copy: float | None
+    reads: bool
 
 
 class Costs:
@@ -203,6 +205,7 @@ class Costs:
             acknowledged=link.acknowledged_from is not None and nbytes >= link.acknowledged_from,
             completion=link.completion,
             copy=link.copy_time(nbytes) if same and link.copy_time is not None else None,
+            reads=link.rendezvous is Rendezvous.READ,
         )
 
     def poll_delay(self, rank: int, time: float) -> float:

@@ -235,16 +235,18 @@ class _Walk:
         receive = message.receive
         assert receive is not None and receive.posted is not None
         assert message.called is not None
-        in_calls = self.costs.machine.network.progress is Progress.CALLS
-        known = message.envelope if in_calls and message.envelope is not None else message.ready
+        cost = self.costs.message(message.source, message.dest, message.nbytes, message.ready)
+        sees = cost.reads or self.costs.machine.network.progress is Progress.CALLS
+        known = message.envelope if sees and message.envelope is not None else message.ready
         late = receive.posted > known
-        there = message.called + self.costs.message(message.source, message.dest, message.nbytes, message.ready).answer
-        if message.answered > there:
+        # Data that the receiver reads start when its library sees their envelope; by now it has told the sender, too.
+        called = message.answered if cost.reads else message.called
+        if not cost.reads and message.answered > called + cost.answer:
             # The sender was not within a call when the answer came.
             return (message.source, 0), message.answered
-        self._add(message.dest, message.site, Part.HANDSHAKE, message.called, message.answered, peer=message.source)
-        if message.called > max(receive.posted, known):
-            return (message.dest, 0), message.called
+        self._add(message.dest, message.site, Part.HANDSHAKE, called, message.answered, peer=message.source)
+        if called > max(receive.posted, known):
+            return (message.dest, 0), called
         if late:
             return (message.dest, receive.place), receive.posted
         self._add(message.source, message.site, Part.HANDSHAKE, message.ready, known, peer=message.dest)

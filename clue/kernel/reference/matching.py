@@ -39,7 +39,8 @@ class Message:
         ready: When the send call began, seconds.
         order: Place of its events among events of the same time.
         eager: Whether it is sent without waiting for its receive.
-        acknowledged: Whether the sender of an eager message waits until the receiver's library has acknowledged it.
+        acknowledged: Whether the sender waits until the receiver's library has acknowledged the message: an eager one,
+            or one whose data it reads.
         envelope: When its head has arrived and a probe can see it, or ``None`` while that is not known.
         called: When the receiver's library handled the message, to answer or acknowledge it, seconds; ``None`` while
             that is not known, and where there is nothing to answer.

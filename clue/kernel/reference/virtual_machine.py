@@ -104,13 +104,18 @@ class VirtualMachine:
             wake(receive)
 
     def open_rendezvous(self, message: Message, receive: Receive) -> None:
-        """Let the answer travel back, then the data start."""
+        """Let the answer travel back, then the data start; a receiver that reads them starts them itself."""
         assert receive.posted is not None
         cost = self.costs.message(message.source, message.dest, message.nbytes, message.ready)
+        # The sender of data that are read waits until the receiver has told it so.
+        message.acknowledged = cost.reads
 
         def answer(time: float) -> None:
             message.called = time
-            self.within_call(message.source, time + cost.answer, message.order, start)
+            if cost.reads:
+                start(time)
+            else:
+                self.within_call(message.source, time + cost.answer, message.order, start)
 
         def start(time: float) -> None:
             # In a live run a wildcard receive may be matched later than it was posted.
@@ -120,12 +125,13 @@ class VirtualMachine:
             else:
                 self._transfer(message, time)
 
-        # A library that answers only within calls does not do so before it has seen the envelope.
-        known = message.envelope if self.absences and message.envelope is not None else message.ready
+        # A library that answers only within calls, or reads the data, does not do so before it has seen the envelope.
+        seen = (self.absences or cost.reads) and message.envelope is not None
+        known = message.envelope if seen and message.envelope is not None else message.ready
         self.within_call(message.dest, max(known, receive.posted), message.order, answer)
 
     def acknowledge(self, message: Message) -> None:
-        """Let the receiver's library acknowledge an eager message to its sender."""
+        """Let the receiver's library tell the sender that it has an eager message, or has read the data."""
 
         def acknowledged(time: float) -> None:
             message.called = time
@@ -150,7 +156,11 @@ class VirtualMachine:
         begin = self._copied_from(message, start)
         cost = self.costs.message(message.source, message.dest, message.nbytes, begin)
         self.carrier(cost).begin(message, begin, cost)
-        if message.sent is not None:
+        if message.acknowledged:
+            message.sent = None
+            if message.arrival is not None:
+                self.acknowledge(message)
+        elif message.sent is not None:
             wake(message)
         if message.arrival is not None:
             wake(message.receive)

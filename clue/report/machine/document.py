@@ -82,6 +82,7 @@ def _link(link: Link) -> Document:
     return {
         **fields(link, "send_delay", "transmission_delay", "receive_delay", "eager_limit"),
         **fields(link, "send_overhead", "receive_overhead", "acknowledged_from"),
+        "rendezvous": link.rendezvous.value,
         "noise": asdict(link.noise),
         **fields(link, "busy", "bucket", "copy_time"),
     }

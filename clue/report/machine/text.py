@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from clue.machine import Progress, SpeedCurve
+from clue.machine import Progress, Rendezvous, SpeedCurve
 from clue.machine.curve import SHOWN_SIZES
 from clue.report.machine.links import named_links
 from clue.report.parts.text import sockets_words
@@ -129,6 +129,8 @@ def _delays(machine: Machine) -> Table:
         limit = f"eager up to {format_size(link.eager_limit)}" if link.eager_limit is not None else "always eager"
         if link.acknowledged_from is not None:
             limit += f", acknowledged from {format_size(link.acknowledged_from)}"
+        if link.rendezvous is Rendezvous.READ:
+            limit += ", data are read by the receiver"
         if link.bucket:
             limit += f", {format_size(link.bucket)} at once"
         send = [link.send_delay(size) for size in SHOWN_SIZES]
