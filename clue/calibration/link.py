@@ -4,7 +4,8 @@ Everything here follows from the definition of a message in the simulator. A pin
 
 - s(m) + t(m) + o for an eager message,
 - s(0) + t(0) + e + s(m) + t(m) + o for a rendezvous message, whose data wait for an empty answer; if the library
-  progresses messages within calls only, s(0) + t(0) more, as the answer waits for the envelope,
+  progresses messages within calls only, s(0) + t(0) more, as the answer waits for the envelope; if the receiver reads
+  the data, it waits for the envelope alone, s(0) + t(0),
 
 so that a simulation of the ping-pong on the fitted link reproduces the measured times; o is the receive overhead r + e,
 or r if it was not measured. A stream takes at least r per message, so r is at most that. If the source cannot separate
@@ -23,7 +24,7 @@ import numpy.typing as npt
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.polyline import APART, Floats, Samples, fit_points, roughness
 from clue.errors import UsageError
-from clue.machine import Curve, Link, Progress
+from clue.machine import Curve, Link, Progress, Rendezvous
 from clue.units import format_size, format_time
 
 #: Smallest relative uncertainty of a fitted time: two runs of one benchmark differ by this much.
@@ -109,15 +110,15 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None, *, with
     limit, about_limit = _eager_limit(measurement, rows, eager_limit)
     receive, about_receive = _receive_delay(measurement, rows)
     whole = _receive_overhead(measurement, rows, receive)
-    # With progress within calls only, the answer waits for the envelope of the message.
     completion = 0.0 if whole is None else whole - receive
-    parts = _Parts.of(rows, receive, completion, limit, trips=2 if measurement.in_calls else 1)
-    send, about_send = _send_delay(_as_kept(measurement, limit), parts)
+    parts = _Parts.of(rows, receive, completion, limit, measurement)
+    send, about_send = _send_delay(_as_kept(measurement, limit), parts, waits=not measurement.reads)
     overhead = _overhead(measurement.rows, parts)
     total = _curve(parts.sizes, parts.total, parts.uncertainty, parts.limit)
     link = Link(
         send, _transmission_delay(parts, send, total), receive, limit, send_overhead=overhead, receive_overhead=whole,
         acknowledged_from=measurement.acknowledged_from,
+        rendezvous=Rendezvous.READ if measurement.reads else Rendezvous.WRITE,
     )  # fmt: skip
     if within:
         copy_time, about_busy = _copy_time(measurement, parts)
@@ -140,7 +141,7 @@ class _Parts:
     Attributes:
         sizes: Message sizes, bytes, shape (n,).
         one_way: Half round trips, seconds, shape (n,).
-        answer: Time until a rendezvous has its answer, seconds; 0 for an eager message, shape (n,).
+        answer: Time until the data of a rendezvous may start, seconds; 0 for an eager message, shape (n,).
         total: The remaining s + t, seconds, shape (n,).
         uncertainty: Uncertainty of the half round trips, seconds, shape (n,).
         limit: The eager limit.
@@ -154,14 +155,19 @@ class _Parts:
     limit: float | None
 
     @classmethod
-    def of(cls, rows: Sequence[SizeRow], receive: float, completion: float, limit: float | None, trips: int) -> _Parts:
+    def of(
+        cls, rows: Sequence[SizeRow], receive: float, completion: float, limit: float | None, about: Measurement
+    ) -> _Parts:
+        # With progress within calls only, the answer waits for the envelope of the message; who reads needs that alone.
+        trips = 2 if about.in_calls and not about.reads else 1
+        taken = 0.0 if about.reads else completion
         sizes = np.array([row.size for row in rows], np.float64)
         estimates = [row.one_way for row in rows if row.one_way is not None]
         one_way = np.array([estimate.value for estimate in estimates])
         rendezvous = np.zeros(len(rows), bool) if limit is None else sizes > limit
         # Messages below the smallest size are taken to be as fast. If it is a rendezvous, that is a part of its time.
-        empty = (one_way[0] - receive - (1 + rendezvous[0]) * completion) / (1 + trips * rendezvous[0])
-        answer = np.where(rendezvous, trips * max(empty, 0.0) + completion, 0.0)
+        empty = (one_way[0] - receive - completion - rendezvous[0] * taken) / (1 + trips * rendezvous[0])
+        answer = np.where(rendezvous, trips * max(empty, 0.0) + taken, 0.0)
         total = np.maximum(one_way - receive - completion - answer, 0.01 * one_way)
         return cls(sizes, one_way, answer, total, _uncertainty(sizes, estimates), limit)
 
@@ -284,13 +290,13 @@ def _receive_overhead(measurement: Measurement, rows: Sequence[SizeRow], receive
     return found if found > (1 + _SAME) * receive else None
 
 
-def _send_delay(rows: Sequence[SizeRow], parts: _Parts) -> tuple[Curve, tuple[str, ...]]:
-    """Return the send delay, from the best available data."""
+def _send_delay(rows: Sequence[SizeRow], parts: _Parts, *, waits: bool) -> tuple[Curve, tuple[str, ...]]:
+    """Return the send delay, from the best available data; ``waits``: whether a rendezvous keeps its sender waiting."""
     within = [row for row in rows if row.size <= parts.sizes[-1]]
     blocked = {row.size: row.blocked for row in within if row.blocked is not None}
     gaps = _gaps(within)
     if blocked:
-        own = {size: estimate.value - _answer(parts, size) for size, estimate in blocked.items()}
+        own = {size: estimate.value - waits * _answer(parts, size) for size, estimate in blocked.items()}
         times = {size: min(time, gaps[size].value) if size in gaps else time for size, time in own.items()}
         return _send_curve(times, blocked, parts), ()
     if gaps:
@@ -306,12 +312,16 @@ def _send_delay(rows: Sequence[SizeRow], parts: _Parts) -> tuple[Curve, tuple[st
 
 
 def _as_kept(measurement: Measurement, limit: float | None) -> list[SizeRow]:
-    """Return the rows with the time for which data occupy senders: of acknowledged eager messages, that of the call."""
+    """Return the rows with the time for which data occupy senders.
+
+    Of acknowledged eager messages, and those that their receiver reads, it is that of the call.
+    """
     least, most = measurement.acknowledged_from, math.inf if limit is None else limit
-    return [
-        replace(row, blocked=row.call) if least is not None and row.call and least <= row.size <= most else row
-        for row in measurement.rows
-    ]
+
+    def call_alone(size: int) -> bool:
+        return bool(measurement.reads) if size > most else least is not None and size >= least
+
+    return [replace(row, blocked=row.call) if row.call and call_alone(row.size) else row for row in measurement.rows]
 
 
 def _overhead(rows: Sequence[SizeRow], parts: _Parts) -> Curve | None:

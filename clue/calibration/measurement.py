@@ -161,6 +161,8 @@ class Measurement:
             none did, or if not measured.
         in_calls: Whether the sender of a message with a posted receive had to wait while the receiver's rank was
             outside of MPI calls; ``None`` if not measured.
+        reads: Whether a message whose sender waits for its receive arrived although its sender's rank was outside of
+            MPI calls: its receiver reads the data; ``None`` if not measured, or unknown.
         hosts: Names of the two computers; the same name twice within a node; empty if the source does not say.
         mpi: The MPI library's version, if known.
         date: Date of the measurement, ISO 8601, if known.
@@ -177,6 +179,7 @@ class Measurement:
     eager: EagerLimit | None = None
     acknowledged_from: int | None = None
     in_calls: bool | None = None
+    reads: bool | None = None
     hosts: tuple[str, ...] = ()
     mpi: str = ""
     date: str = ""
@@ -256,6 +259,7 @@ def merged(measurements: Sequence[Measurement]) -> Measurement:
         eager=next((each.eager for each in measurements if each.eager), None),
         acknowledged_from=next((each.acknowledged_from for each in measurements if each.acknowledged_from), None),
         in_calls=next((each.in_calls for each in measurements if each.in_calls is not None), None),
+        reads=next((each.reads for each in measurements if each.reads is not None), None),
         hosts=next((each.hosts for each in measurements if each.hosts), ()),
         mpi=next((each.mpi for each in measurements if each.mpi), ""),
         date=next((each.date for each in measurements if each.date), ""),

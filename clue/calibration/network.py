@@ -194,6 +194,7 @@ def _measurement(result: dict[str, Any], precision: float) -> Measurement:
         eager=_eager(result),
         acknowledged_from=result["waits"] if result["taken"] is not None else None,
         in_calls=result["in_calls"],
+        reads=result["reads"],
         hosts=hosts,
         mpi=result["mpi"],
         date=datetime.date.today().isoformat(),

@@ -32,7 +32,7 @@ from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.kernel import simulate
-from clue.machine import Curve, Link, Progress
+from clue.machine import Curve, Link, Progress, Rendezvous
 from clue.report.calibration.text import network_text
 from clue.units import format_size
 from tests.properties import examples
@@ -374,6 +374,33 @@ def test_only_eager_messages_are_free_of_their_data_after_the_call() -> None:
     fitted = fit_link(replace(found, rows=late, acknowledged_from=65536))
     for size in SIZES:
         assert fitted.link.send_delay(size) == pytest.approx(link.send_delay(size), rel=0.02)
+
+
+@pytest.mark.parametrize("limit", [-1.0, 4096.0])
+def test_data_that_the_receiver_reads_wait_for_their_envelope_alone(limit: float) -> None:
+    """An empty message takes s + t = 1 + 4 us, then r + e = 0.5 + 1.5 us. Data that are read start 5 us after the call.
+
+    So half a round trip of 1 MiB takes 5 + 5 us, 1 MiB at 1 ns/B, and 2 us. Their sender is occupied for its call.
+    """
+    link = Link(
+        Curve.line(1e-6), Curve.line(4e-6, 1e-9), 0.5e-6, limit, send_overhead=Curve.line(1e-6),
+        receive_overhead=2e-6, rendezvous=Rendezvous.READ,
+    )  # fmt: skip
+    machine = pair(link, Progress.CALLS)
+    assert simulated_one_way(machine, 1 << 20) == pytest.approx(12e-6 + 2**20 * 1e-9)
+    rows = []
+    for size in SIZES:
+        half, gap = map(Estimate.alone, (simulated_one_way(machine, size), simulated_gap(machine, size, WINDOW)))
+        # A blocking send ends when the receiver has told that it has read the data.
+        call = Estimate.alone(1e-6)
+        rows.append(SizeRow(size, half, half if size > limit else call, gap, WINDOW, call))
+    eager = EagerLimit(None if limit < 0 else int(limit), int(limit) + 1, "known")
+    found = Measurement(tuple(rows), Estimate.alone(0.5e-6), eager, in_calls=True, reads=True)
+    fitted = fit_link(replace(found, exchange=Estimate.alone(7e-6)))
+    assert fitted.link.rendezvous is Rendezvous.READ
+    judged = residuals(found, pair(fitted.link, fitted.progress)).one_way
+    assert max(abs(each.error) for each in judged) < 0.02
+    assert fitted.link.send_delay(1 << 20) == pytest.approx(1e-6, rel=0.02)
 
 
 def test_a_receive_takes_no_longer_than_a_message_of_a_stream() -> None:

@@ -49,6 +49,7 @@ STATED = {
             "send_overhead": "1 us",
             "transmission_delay": "2 us",
             "copy_time": {"latency": "2 us", "bandwidth": "8 GB/s"},
+            "rendezvous": "read",
         },
         "across_domains": {"send_delay": "2 us", "transmission_delay": "3 us", "acknowledged_from": "1 KB"},
         "progress": "calls",

@@ -156,7 +156,7 @@ FOUND = {
     "rows": ROWS,
     "receive": [1e-6, 1e-6, 1e-6, 9], "exchange": [3e-6, 3e-6, 3e-6, 9], "both": [],
     "reduction": [1e-10, 1e-10, 1e-10, 9], "eager": 128, "waits": 129,
-    "taken": None, "refused": None, "in_calls": True,
+    "taken": None, "refused": None, "in_calls": True, "reads": None,
     "hosts": ["a", "b"], "mpi": "MPI", "left_out": [8192, 16384],
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ from clue.machine import (
     NodeType,
     Ports,
     Progress,
+    Rendezvous,
     Waiting,
 )
 from clue.machine.contention.topology import FatTree, Switch
@@ -82,6 +83,9 @@ def links(draw: st.DrawFn, between: bool = False) -> tuple[Mapping[str, object],
         written["send_overhead"], overhead = draw(curves())
     if draw(st.booleans()):
         written["acknowledged_from"], acknowledged = draw(sizes())
+    rendezvous = draw(st.sampled_from(Rendezvous))
+    if rendezvous is not Rendezvous.WRITE or draw(st.booleans()):
+        written["rendezvous"] = rendezvous.value
     busy, bucket, copying = None, 0.0, None
     if not between and draw(st.booleans()):
         written["copy_time"], copying = draw(curves())
@@ -92,7 +96,7 @@ def links(draw: st.DrawFn, between: bool = False) -> tuple[Mapping[str, object],
     return written, Link(
         send_curve, curve, receive or 0.0, limit,
         busy=busy, send_overhead=overhead, acknowledged_from=acknowledged, bucket=bucket,
-        copy_time=copying,
+        copy_time=copying, rendezvous=rendezvous,
     )  # fmt: skip
 
 
@@ -178,6 +182,7 @@ def networks(draw: st.DrawFn, names: list[str], across_domains: bool) -> tuple[M
         one, other = draw(st.sampled_from(names)), draw(st.sampled_from(names))
         written_pair, link = draw(links(between=True))
         full = {"receive_delay": "0 s", "eager_limit": "none", "acknowledged_from": "none"} | dict(written_pair)
+        full = {"rendezvous": "write"} | full
         written["pairs"] = [{"between": [one, other], **full}]
         link = replace(link, send_overhead=link.send_overhead or between.send_overhead)
         pairs = {(one, other): link, (other, one): link}

@@ -21,6 +21,7 @@ from clue.machine import (
     NodeType,
     Ports,
     Progress,
+    Rendezvous,
 )
 from clue.machine.contention.topology import Switch, Switches
 
@@ -154,11 +155,13 @@ def test_a_bent_send_delay_is_written_as_lines_by_size() -> None:
 def test_what_links_and_libraries_state_beyond_delays_is_told() -> None:
     """Figures of links and the library without an option in SimGrid cause remarks; without them there is none."""
     stated = replace(LINK, send_overhead=Curve.line(1e-6), acknowledged_from=1000.0, busy=Curve.line(0.0, 4e-9))
-    stated = replace(stated, bucket=9000.0)
+    stated = replace(stated, bucket=9000.0, rendezvous=Rendezvous.READ)
     several = replace(machine(link=stated), network=Network(stated, stated, contention=NONE, progress=Progress.CALLS))
     assert simgrid_platform(several).remarks == (
         "1 link states a send_overhead (1 us), which is left out: Isend takes as long as Send",
         "1 link has messages that are acknowledged (from 1 KB), which is left out: senders do not wait for it",
+        "1 link has receivers that read data (rendezvous: read), which is left out: senders are blocked until their "
+        "message has arrived, as in all rendezvous",
         "1 link states how long messages keep what they share (busy: 4 ns/B), which is left out: bandwidths determine "
         "it",
         "1 link states how much it lets through at once (bucket: 9 KB), which is left out: SimGrid's links have no "

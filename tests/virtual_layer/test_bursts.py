@@ -240,7 +240,7 @@ def test_processes_that_compute_are_told(recorded: Recorded) -> None:
         """,
         1,
     )
-    (note,) = (note for note in trace.head.notes if "processes" in note)
+    (note,) = (note for note in trace.head.notes if "processes that the program started" in note)
     words = re.fullmatch("rank 0: processes that the program started used (.*) s of CPU time, which no burst.*", note)
     assert words is not None
     assert 0.45 < float(words[1]) < 0.7

@@ -102,6 +102,7 @@ def as_measurement(plain: dict[str, Any]) -> Measurement:
         eager=EagerLimit(**plain["eager"]),
         acknowledged_from=plain.get("acknowledged_from"),
         in_calls=plain.get("in_calls"),
+        reads=plain.get("reads"),
         hosts=tuple(plain["hosts"]),
         notes=tuple(plain["notes"]),
         **{name: plain[name] for name in ("mpi", "date", "source")},
