@@ -22,7 +22,7 @@ from random import Random
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from clue.collectives import Collective, Round, default_choice, lower
-from clue.machine import Machine, Ports, Progress
+from clue.machine import Machine, Ports, Progress, Rendezvous
 from tests.kernel.oracle import Caller, Moment, Port
 
 
@@ -113,6 +113,7 @@ class Message:
 
     Attributes:
         action: The place of its actions among those of its sender.
+        waits_for_receiver: Whether its sender is free only when the receiver has told it that the message is there.
         posted: When its receive is posted.
         free: When its sender may continue.
         arrived: When it has arrived.
@@ -124,6 +125,7 @@ class Message:
     action: Action
     is_rendezvous: bool
     is_acknowledged: bool
+    waits_for_receiver: bool
     posted: Moment = field(default_factory=Moment)
     free: Moment = field(default_factory=Moment)
     arrived: Moment = field(default_factory=Moment)
@@ -257,7 +259,9 @@ class BackgroundOracle:
         asks = link.acknowledged_from is not None and nbytes >= link.acknowledged_from
         actor.begun += 1
         action = Action(me, actor.number, actor.begun)
-        message = Message(me, peer, nbytes, action, rendezvous, asks and not rendezvous)
+        asks = asks and not rendezvous
+        told = asks or (rendezvous and link.rendezvous is Rendezvous.READ)
+        message = Message(me, peer, nbytes, action, rendezvous, asks, told)
         if not rendezvous:
             yield Turn(self.clock.now, Action(me, actor.number))
         self.channels[context, me, peer].send(message)
@@ -265,7 +269,7 @@ class BackgroundOracle:
         return message
 
     def way(self, message: Message) -> Life[None]:
-        """Run a message from its start to its arrival and acknowledgement."""
+        """Run a message from its start to its arrival, and until its sender is free."""
         if message.is_rendezvous:
             yield from self.handshake(message)
             yield Turn(self.clock.now, message.action)
@@ -276,7 +280,7 @@ class BackgroundOracle:
             self.let_go(message, left)
             yield left + self.link.transmission_delay(message.nbytes)
         message.arrived.come()
-        if message.is_acknowledged:
+        if message.waits_for_receiver:
             yield from self.progress(message.dest)
             yield Turn(self.clock.now, message.action)
             yield self.clock.now + self.travel() + self.completion()
@@ -284,17 +288,20 @@ class BackgroundOracle:
 
     def handshake(self, message: Message) -> Life[None]:
         """Run the handshake of a rendezvous, until its data start."""
-        if self.within_calls:
+        reads = self.link.rendezvous is Rendezvous.READ
+        if reads or self.within_calls:
             yield self.clock.now + self.travel()
         yield message.posted
         yield from self.progress(message.dest)
+        if reads:
+            return
         yield Turn(self.clock.now, message.action)
         yield self.clock.now + self.travel() + self.completion()
         yield from self.progress(message.source)
 
     def let_go(self, message: Message, time: float) -> None:
-        """Free the sender at a time, unless it waits for an acknowledgement."""
-        if not message.is_acknowledged:
+        """Free the sender at a time, unless it waits for the receiver."""
+        if not message.waits_for_receiver:
             self.clock.at(time, message.free.come)
 
     def pass_ports(self, message: Message) -> Life[None]:

@@ -2,8 +2,9 @@
 
 It shares with the engines the values of machines (:mod:`clue.machine`), and nothing of :mod:`clue.kernel`. Every rank
 and every message is a process of one event loop over all of virtual time; nothing runs ahead. It covers bursts and
-sleeps on processors of their own, cold starts, blocking and nonblocking messages in all modes, waits, probes,
-dissemination barriers, every model of contention, and latency between switches.
+sleeps on processors of their own, cold starts, blocking and nonblocking messages in all modes, data that receivers
+read, waits, probes, dissemination barriers, every model of contention, copies one at a time, and latency between
+switches.
 
 Where events coincide on paper, rounding may decide their order. A random number generator lengthens every delay by up
 to 1e-13 of it, so that all orders come up.
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from clue.machine import FactorTable, Flows, Link, Machine, Ports, Progress
+from clue.machine import FactorTable, Flows, Link, Machine, Ports, Progress, Rendezvous
 from clue.machine.contention.topology import Switches, Topology
 
 
@@ -63,14 +64,6 @@ class Turn(NamedTuple):
     actor: int
 
 
-class Look(NamedTuple):
-    """A time at which the library looks at a message, after all other events at that time."""
-
-    at: float
-    rank: int
-    actor: int
-
-
 class Moment:
     """An event that happens once."""
 
@@ -92,11 +85,11 @@ class Moment:
             do()
 
 
-Life: TypeAlias = Generator["float | Turn | Look | Moment", None, None]
+Life: TypeAlias = Generator["float | Turn | Moment", None, None]
 
 
 class Clock:
-    """Virtual time and its processes. At one time ranks run first, then actions, settlings of flows, and looks."""
+    """Virtual time and its processes. At one time ranks run first, then actions, and settlings of flows."""
 
     def __init__(self, nudges: Random | None) -> None:
         self.now = 0.0
@@ -119,8 +112,6 @@ class Clock:
                 until.then(again)
             case Turn(time, rank, actor):
                 self.at(time, again, 1, rank, actor)
-            case Look(time, rank, actor):
-                self.at(time, again, 3, rank, actor)
             case float():
                 self.at(until, again)
 
@@ -164,6 +155,11 @@ class Message:
 
     def __post_init__(self) -> None:
         self.s, self.t = self.link.send_delay(self.nbytes), self.link.transmission_delay(self.nbytes)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is a rendezvous whose data the receiver reads."""
+        return not self.is_eager and self.link.rendezvous is Rendezvous.READ
 
     @property
     def growth(self) -> tuple[float, float]:
@@ -691,7 +687,7 @@ class Oracle:
     def progress(self, rank: int, message: Message) -> Life:
         """P(now): wait until the library of a rank continues with a message."""
         if self.network.progress is Progress.CALLS:
-            yield Look(self.clock.now, message.source, message.actor)
+            yield Turn(self.clock.now, message.source, message.actor)
             there = self.ranks[rank]
             if there.back is not None and there.left < self.clock.now:
                 yield there.back
@@ -733,16 +729,18 @@ class Oracle:
         """Run the handshake of a rendezvous, until its data start."""
         envelope = self.clock.now + travel(message.link) + message.further
         self.clock.at(envelope, message.seen.come)
-        if self.network.progress is Progress.CALLS:
+        if message.is_read or self.network.progress is Progress.CALLS:
             yield envelope
         yield message.posted
         yield from self.progress(message.dest, message)
+        if message.is_read:
+            return
         yield self.clock.now + message.answer
         yield from self.progress(message.source, message)
 
     def freed(self, message: Message) -> Moment:
         """Return F: the moment when the sender is free of its message."""
-        if not message.is_acknowledged:
+        if not message.is_acknowledged and not message.is_read:
             return message.free
         acknowledged = Moment()
         self.clock.live(self.acknowledgement(message, acknowledged))
@@ -770,7 +768,7 @@ class Oracle:
             yield free
             return
         call = self.overhead(message) if message.is_eager else 0.0
-        self.ranks[me].spend(message.s)
+        self.ranks[me].spend(0.0 if message.is_read else message.s)
         yield free
         if self.clock.now < begin + call:
             yield self.clock.now + self.ranks[me].spend(begin + call - self.clock.now)

@@ -13,7 +13,7 @@ import pytest
 
 from clue.collectives import Collective, Manner
 from clue.kernel import simulate
-from clue.machine import Contention, Curve, Link, Machine, Network, NoContention, NodeType, Ports, Progress
+from clue.machine import Contention, Curve, Link, Machine, Network, NoContention, NodeType, Ports, Progress, Rendezvous
 from clue.trace import Op, Trace, TraceBuilder
 from tests.kernel.background_oracle import BackgroundOracle, Step
 from tests.properties import examples
@@ -101,6 +101,7 @@ def random_machine(times: Times, contention: Contention, progress: Progress, ran
         Curve.line(times.delay(), transmitting),
         times.delay(),
         random.choice((None, 999, 4000)),
+        rendezvous=random.choice(list(Rendezvous)),
         # The overhead may be longer than the travel of a message and its acknowledgement.
         send_overhead=random.choice((None, Curve.line(random.choice((1, 10)) * times.delay()))),
         acknowledged_from=random.choice((None, None, 50, 1000)),
@@ -247,7 +248,7 @@ def same(got: Sequence[float], expected: Sequence[float]) -> bool:
 @cache
 def judged(progress: Progress, model: str, times: Callable[[Random], Times], seed: int) -> tuple[Case, list[float]]:
     """Return a random case and the finish times of the oracle, which takes longer than the engines."""
-    case = random_case(times(Random(f"{model} {progress.name} {seed}")), MODELS[model], progress)
+    case = random_case(times(Random(f"{seed} {model} {progress.name}")), MODELS[model], progress)
     return case, finishes(*case, "oracle")
 
 
@@ -267,9 +268,9 @@ def test_engines_say_what_the_page_says(progress: Progress, model: str, times: C
             assert same(got, expected) or any(same(got, each) for each in nudged(case, 20)), (seed, engine)
 
 
-# Collectives are symmetric: two paths between ranks may have the same delays, added up in another order. Of 5,500
-# programs, ten have such a tie that matters, all with ports, and for one the engines' figures differ from the oracle's.
-# None of the programs that are always tested has such a tie: their figures must be the oracle's.
+# Collectives are symmetric: two paths between ranks may have the same delays, added up in another order. Of 5,200
+# programs, 18 have such a tie that matters, 15 of these with ports, and for five the engines' figures differ from the
+# oracle's. None of the programs that are always tested has such a tie: their figures must be the oracle's.
 @pytest.mark.parametrize("model", MODELS)
 @each_progress
 def test_no_rounding_decides(progress: Progress, model: str) -> None:

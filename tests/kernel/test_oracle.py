@@ -27,6 +27,7 @@ from clue.machine import (
     NodeType,
     Ports,
     Progress,
+    Rendezvous,
 )
 from clue.machine.contention.topology import Switch, Switches
 from clue.trace import Flag, Op, Trace, TraceBuilder
@@ -73,6 +74,8 @@ def random_link(random: Random, most: float = 0.01) -> Link:
         acknowledged_from=random.choice((None, None, 0, 700, 2000)),
         bucket=random.choice((0.0, 0.0, 0.0, random.uniform(1000, 2000), random.uniform(1.5e4, 2.5e4))),
         receive_overhead=random.choice((None, None, *overheads)),
+        copy_time=random.choice((None, None, random_curve(random, most))),
+        rendezvous=random.choice(list(Rendezvous)),
     )
 
 
