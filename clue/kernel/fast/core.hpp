@@ -141,7 +141,7 @@ struct Core {
         wake(d.sender);
     }
 
-    // Let the receiver's library acknowledge the arrival of an eager message to its sender.
+    // Let the receiver's library tell the sender that an eager message has arrived, or that it has read the data.
     void acknowledge(int32_t s) {
         if (m.in_calls) later(s, slot(s).time, ACKNOWLEDGED);
         else acknowledged(s, slot(s).time);
