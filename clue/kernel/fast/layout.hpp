@@ -138,6 +138,7 @@ struct Machine {
     int64_t overheads;      // whether any link states the processor time of a send's call
     int64_t completes;      // whether receives take processor time beyond their calls on any link
     int64_t acknowledges;   // whether any link has sends that wait for an acknowledgement
+    int64_t any_reads;      // whether receivers read the data of a rendezvous over any link
     int64_t copies;         // whether messages within some nodes share their memory
     int64_t copies_in_turn; // whether receivers copy messages one at a time on any link
     int64_t apart;          // whether messages between parts of a topology have a latency of their own

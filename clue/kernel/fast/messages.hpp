@@ -304,7 +304,9 @@ private:
     }
 
     // Whether the receiver reads the data of a rendezvous. A tape ignores it: its data start no later.
-    bool reads(const Details& d) const { return !RECORDER::RECORDS && m.reads[link(epoch(d.ready), d.source, d.dest)] != 0.0; }
+    bool reads(const Details& d) const {
+        return !RECORDER::RECORDS && m.any_reads && m.reads[link(epoch(d.ready), d.source, d.dest)] != 0.0;
+    }
 
     void answer(int32_t s, double time) {
         const Details& d = details(s);

@@ -120,6 +120,7 @@ def _tabulated(plan: Plan, choices: Choices, costs: Costs, instances: int) -> tu
         overheads=any(state.network.states_overheads for state in epochs),
         completes=costs.completes,
         acknowledges=any(state.network.acknowledges for state in epochs),
+        any_reads=any(state.network.reads for state in epochs),
         apart=parts is not None,
         changes=np.array(costs.change_times, np.float64),
         factor=np.array([costs.factors(each) for each in types.values()], np.float64),
