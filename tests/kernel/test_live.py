@@ -342,6 +342,22 @@ def test_a_probe_looks_and_a_receive_takes() -> None:
     assert finishes(done)[0] == pytest.approx(0.5 + sending(1) + transmission(1) + RECEIVE)
 
 
+@pytest.mark.parametrize("nbytes", [0, 70_000])
+def test_what_a_probe_has_seen_keeps_its_place(nbytes: int) -> None:
+    """Two messages come at 1 s and 2 s. At 3 s, a probe sees the first one, and receives take them in this order."""
+    heard: list[Any] = []
+
+    def receiver() -> Script:
+        assert (yield Call(LiveOp.IPROBE, seconds(3.0), peer=ANY, tag=5)) is None
+        heard.append((yield Call(Op.PROBE, peer=ANY, tag=ANY)))
+        heard.append((yield recv()))
+        heard.append((yield recv()))
+
+    done = run(sender(1, "later", after=2.0, nbytes=nbytes), receiver(), sender(1, "first", after=1.0, nbytes=nbytes))
+    assert heard == [(2, 0, nbytes), (2, 0, "first"), (0, 0, "later")]
+    assert not any("late" in warning for warning in done.result.warnings)
+
+
 def test_a_matched_probe_takes() -> None:
     """A message taken by a matched probe goes to that probe's receive only."""
     heard: list[Any] = []

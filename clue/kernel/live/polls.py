@@ -184,6 +184,7 @@ class Polls:
         assert message is not None
         rank.note(row, message)
         yield from rank.until_seen(message)
+        rank.wait_until(rank.env.now, message)  # what it sees may have been decided late
         rank.poll(row._replace(peer=message.source))
 
     def _wait_for_some(self, row: Row) -> Answered:
