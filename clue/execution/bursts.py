@@ -176,7 +176,8 @@ def _rows(trace: Trace, rank: int) -> Iterator[tuple[int, str, int]]:
     """Yield the ops of a rank that a live run has, too, each with its region and the bursts since the last one, ns.
 
     A live run leaves to the real library: calls that cost nothing, null partners, collectives of a rank alone, and
-    waits for these only, or the receive of a message that a matched probe of a null partner returned.
+    waits for these only, or the receive of a message that a matched probe of a null partner returned. How long a poll
+    goes on is no call either.
     """
     ops, alone = trace.rank(rank), [len(each.group) == 1 and each.remote is None for each in trace.head.communicators]
     bursts = trace.bursts[slice(*trace.head.offsets[rank : rank + 2])]
@@ -190,6 +191,7 @@ def _rows(trace: Trace, rank: int) -> Iterator[tuple[int, str, int]]:
         waited = ops.extras[extra : extra + count].tolist() if count else [request]
         if (
             made == Op.LOCAL
+            or (made == Op.SLEEP and flags & Flag.CONTINUED)
             or (made in _TO_PARTNERS and peer == PROC_NULL)
             or (made in COLLECTIVES and alone[comm])
             or (made in {Op.WAIT, Op.MRECV} and left_out.issuperset(waited))

@@ -19,6 +19,7 @@ op                        fields used beyond burst, times, call and region
                           ``NONBLOCKING`` a wait ends it
 ``PACK``                  nbytes packed or unpacked
 ``SLEEP``                 nbytes = nanoseconds that the program sleeps without a processor (live runs, SimGrid's traces)
+                          or, with ``CONTINUED``, for which the poll before it goes on (a loop that reads the time)
 collectives               comm; peer = root where there is one; NONBLOCKING: request; tag = bytes of an element of a
                           broadcast or reduction, 0 if not known (it counts as 8); IN_PLACE, USER_DEFINED,
                           NONCOMMUTATIVE, BLOCK; nbytes as follows

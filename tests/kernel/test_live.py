@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from clue.errors import DeadlockError, LiveError, ReplayError
+from clue.execution.bursts import Replayed
 from clue.kernel import simulate
 from clue.kernel.live import Execution, conversation, execute
 from clue.machine import AlgorithmChoice, Curve, Flows, Machine, Ports, Progress
@@ -341,6 +342,22 @@ def test_a_probe_looks_and_a_receive_takes() -> None:
     assert finishes(done)[0] == pytest.approx(0.5 + sending(1) + transmission(1) + RECEIVE)
 
 
+@pytest.mark.parametrize("nbytes", [0, 70_000])
+def test_what_a_probe_has_seen_keeps_its_place(nbytes: int) -> None:
+    """Two messages come at 1 s and 2 s. At 3 s, a probe sees the first one, and receives take them in this order."""
+    heard: list[Any] = []
+
+    def receiver() -> Script:
+        assert (yield Call(LiveOp.IPROBE, seconds(3.0), peer=ANY, tag=5)) is None
+        heard.append((yield Call(Op.PROBE, peer=ANY, tag=ANY)))
+        heard.append((yield recv()))
+        heard.append((yield recv()))
+
+    done = run(sender(1, "later", after=2.0, nbytes=nbytes), receiver(), sender(1, "first", after=1.0, nbytes=nbytes))
+    assert heard == [(2, 0, nbytes), (2, 0, "first"), (0, 0, "later")]
+    assert not any("late" in warning for warning in done.result.warnings)
+
+
 def test_a_matched_probe_takes() -> None:
     """A message taken by a matched probe goes to that probe's receive only."""
     heard: list[Any] = []
@@ -490,6 +507,40 @@ def test_polling_for_a_time_ends_near_it(receive: float) -> None:
 
     done = run(receiver(), other(), on=machine(2, link=replace(LINK, receive_delay=receive)))
     assert 10.0 <= finishes(done)[0] < 10.3
+
+
+@pytest.mark.parametrize("active", [False, True])
+@pytest.mark.parametrize("progress", list(Progress))
+def test_polling_for_a_time_takes_as_long_in_a_replay(progress: Progress, active: bool) -> None:
+    """A loop that polls until 10 s lasts as long in a replay of its run, and in a run with its bursts, to the last bit.
+
+    This holds although another rank's calls cut its waits short. A rendezvous for which the loop does not look is over
+    before the loop: its rank is in a call all the time.
+    """
+
+    def receiver() -> Script:
+        yield irecv(1, 1, 7)
+        while (yield Call(LiveOp.WTIME)) < 10.0:
+            assert (yield Call(LiveOp.IPROBE, seconds(1e-5), peer=1, tag=8)) is None
+        yield Call(LiveOp.SLEEP, seconds(0.25), nbytes=seconds(0.5))
+        yield wait(1)
+
+    def other() -> Script:
+        yield send(0, after=5.0, tag=7, nbytes=70_000)
+        for _ in range(40 * active):
+            yield Call(LiveOp.IPROBE, seconds(0.03), peer=0, tag=ANY)
+
+    on = machine(2)
+    on = replace(on, network=replace(on.network, progress=progress))
+    done = run(receiver(), other(), on=on, record=True)
+    assert done.trace is not None
+    assert 10.75 <= finishes(done)[0] < 11.05
+    for engine in ("reference", "fast"):
+        assert simulate(done.trace, on, engine=engine).ranks == done.result.ranks
+    again = run(receiver(), other(), on=on, record=True, burst=Replayed(done.trace).burst)
+    assert again.result.ranks == done.result.ranks
+    slept = done.trace.ops.are(Op.SLEEP)
+    assert (done.trace.ops.flags[slept] == 0).sum() == 1
 
 
 def test_polling_so_often_and_no_more() -> None:

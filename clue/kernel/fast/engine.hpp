@@ -333,9 +333,10 @@ private:
                 const double seconds = static_cast<double>(p.nbytes[i]) / 1e9;
                 tape.scale(seconds, SLEEPING, a.number);
                 const double since = a.clock;
-                leave(a);
+                const bool polls = s.flags & FLAG_CONTINUED;  // it has not left its call, nor its processor
+                if (!polls) leave(a);
                 a.clock += seconds;
-                processors.wake_up(a, since);
+                if (!polls) processors.wake_up(a, since);
                 break;
             }
             case OP_SPAWN: return spawn(a, i);

@@ -90,6 +90,9 @@ class Conversation:
             yield row
             answer = answers(row) if answers is not None else None
             record.add(rank, call, cpu, begin, answer)
+            if self._polls.waited:
+                record.wait(rank, self._polls.waited)
+                self._polls.waited = 0
 
     def _row(self, call: Call) -> Row:
         """Return the op of a call, without the burst before it."""

@@ -410,9 +410,11 @@ class LiveMailboxes(Mailboxes):
                 undecided.append(posted)
                 continue
             box.remove(posted)
-            self._be_late(message, posted)
+            if posted.time < self._machine.env.now:
+                self.late += self._earliest(message, posted.time) < self._machine.env.now
             if posted.takes:
                 box.take(message)
+                self._be_late(message)
                 posted.receive.match(message)
                 if posted.source == ANY:
                     cost = self._costs(message, posted.time, 0)
@@ -436,15 +438,14 @@ class LiveMailboxes(Mailboxes):
             return None
         return first if self._has_come(box, first, envelope) else None
 
-    def _be_late(self, message: LiveMessage, posted: Posted) -> None:
+    def _be_late(self, message: LiveMessage) -> None:
         """Let a message whose receive was not known earlier arrive now, or start its data now.
 
         A message may overtake an earlier and longer one of its source; its receive is not known until that one arrives.
         Besides, where the link back is faster, the answer to a rendezvous could return before its envelope has arrived.
+        A message that a probe only looks at keeps its times, which order it among those still to be received.
         """
         now = self._machine.env.now
-        if posted.time < now:
-            self.late += self._earliest(message, posted.time) < now
         if message.arrival is not None and message.arrival < now:
             message.arrival = now
         if message.envelope is not None and message.envelope < now:

@@ -45,10 +45,11 @@ class Polls:
 
     Attributes:
         asked_time: Whether its program has asked for the time since its polls began to find nothing.
+        waited: Nanoseconds that pass in the latest poll beyond its cost, if its program may be waiting for a time.
     """
 
     def __init__(self, job: Job, rank: Rank, outcome: Callable[[Pending | None, int], Any]) -> None:
-        self.asked_time = False
+        self.asked_time, self.waited = False, 0
         self._job, self._rank, self._outcome = job, rank, outcome
         self._mailboxes = job.mailboxes
         #: Number of polls in a row that have found nothing, and when they began.
@@ -109,7 +110,7 @@ class Polls:
         """Look once; if the program spins until something changes, skip to that change and look again."""
         rank = self._rank
         yield from rank.in_turn()
-        answer = look(row)
+        answer, self.waited = look(row), 0
         if answer is None:
             if not self._streak:
                 self._streak_began, self.asked_time = rank.clock, False
@@ -123,11 +124,21 @@ class Polls:
             looked = rank.clock
             rank.poll(row)
             if spins:
+                begin = rank.clock
                 yield from self._spin(looked)
                 answer = look(row)
+                if answer is None and self.asked_time:
+                    self._wait_whole(begin)
         if answer is not None:
             self._go_on()
         return answer
+
+    def _wait_whole(self, begin: float) -> None:
+        """Let a wait since a time last whole nanoseconds, as in a trace, so that its replay ends at the same time."""
+        rank = self._rank
+        self.waited = round((rank.clock - begin) * 1e9)
+        self.waited += begin + self.waited / 1e9 < rank.clock
+        rank.wait_until(begin + self.waited / 1e9, None)
 
     def _look(self, row: Row) -> Any:
         found = self._mailboxes.visible((row.context, row.peer, self._rank.rank, row.tag), self._rank.clock)
@@ -173,6 +184,7 @@ class Polls:
         assert message is not None
         rank.note(row, message)
         yield from rank.until_seen(message)
+        rank.wait_until(rank.env.now, message)  # what it sees may have been decided late
         rank.poll(row._replace(peer=message.source))
 
     def _wait_for_some(self, row: Row) -> Answered:

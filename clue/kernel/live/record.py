@@ -40,6 +40,10 @@ class Record:
         if call.op < LiveOp.ANNOUNCE or call.op in _KEPT:
             self._rows[rank.rank] += 1
 
+    def wait(self, rank: Rank, nanoseconds: int) -> None:  # noqa: ARG002
+        """Note that the latest poll lasted longer than a poll, until a time."""
+        self._rows[rank.rank] += 1
+
     def communicator(
         self, context: int, rank: int, group: tuple[int, ...], remote: tuple[int, ...] | None, name: str
     ) -> None:
@@ -126,6 +130,12 @@ class FullRecord(Record):
             self._open[rank.rank, call.request] = row, call.context
         elif op in {Op.WAIT, LiveOp.TEST}:
             self._close(rank.rank, call, answer)
+
+    def wait(self, rank: Rank, nanoseconds: int) -> None:
+        """Note that the latest poll lasted longer than a poll, until a time."""
+        super().wait(rank, nanoseconds)
+        fields = {"op": Op.SLEEP, "nbytes": nanoseconds, "flags": Flag.CONTINUED}
+        self._kept[rank.rank].append(self._row(rank.rank, fields, rank.clock, rank.clock))
 
     def _burst(self, rank: int, region: int, cpu: int, begin: float) -> None:
         """Note a burst; a burst before a call that is not a row counts for the next row of its region."""

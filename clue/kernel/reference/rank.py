@@ -23,6 +23,7 @@ from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 
 # Plain integers, as in clue.kernel.reference.actor.
 _ANY_SOURCE, _CANCELLED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.CANCELLED), int(Flag.NONBLOCKING)
+_CONTINUED = int(Flag.CONTINUED)
 _SEND = int(Op.SEND)
 
 
@@ -348,12 +349,14 @@ class Rank(Actor):
         self.spend(Activity.SEND, row.nbytes * self.costs.node_type(self.node, self.clock).packing_delay, Part.PACKING)
 
     def _sleep(self, row: Row) -> None:
-        if self.absence is not None:
+        polls = row.flags & _CONTINUED  # then the program has not left its call, nor its processor
+        if self.absence is not None and not polls:
             self.absence.begin(self.clock)
         begin, self.clock = self.clock, self.clock + row.nbytes / 1e9
         if self.keeps:
             self.keep(Activity.WAIT, begin, Part.SLEEP)
-        self.wake(begin)
+        if not polls:
+            self.wake(begin)
 
     def _collective(self, row: Row) -> Events | None:
         serial = self.next_serial(row.context)
