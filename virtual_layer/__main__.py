@@ -26,6 +26,7 @@ def main(words: list[str]) -> int:
             f"usage: {_USAGE}\n\nRecord an mpi4py program; start it under mpiexec, one process per rank.\n"
         )
         return 0
+    session = None
     try:
         quiet = words[:1] == ["-q"]
         words = words[quiet:]
@@ -38,7 +39,8 @@ def main(words: list[str]) -> int:
         session = Session(Assignment(target, known_as, name, arguments, changes, child, quiet, unpacked))
         programs.run(program, session)
     except ClueError as error:
-        tell(str(error))
+        if session is None or session.speaks:
+            tell(str(error))
         return CANNOT_RECORD if isinstance(error, RecordError) else error.exit_status
     if not session.began:
         shown = session.below.shown()

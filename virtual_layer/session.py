@@ -36,7 +36,7 @@ from virtual_layer import interpose, regions, shared_memory
 from virtual_layer.below import Signs
 from virtual_layer.catalogue import CALLS, MpiCall, title
 from virtual_layer.communicators import Identity, RecordedComm
-from virtual_layer.compatibility import fault_of_launcher, fault_of_mpi4py
+from virtual_layer.compatibility import fault_of_launcher, fault_of_mpi4py, is_first
 from virtual_layer.computer import Counters
 from virtual_layer.imports import Imports
 from virtual_layer.recorder import MOST_REGIONS, Recorder
@@ -83,12 +83,14 @@ class Session:
 
     Attributes:
         below: Signs that the program calls MPI past mpi4py.
+        speaks: Whether this process tells what stops all of them: one of them does.
     """
 
     def __init__(self, assignment: Assignment) -> None:
         self._assignment = assignment
         self._root = assignment.target
         self._recorder: Recorder | None = None
+        self.speaks = True
         self._made = False
         self._process = os.getpid()
         self._fault = ""
@@ -135,6 +137,7 @@ class Session:
         if self._assignment.child is None:
             fault = fault_of_launcher(mpi, os.environ)
             if fault:
+                self.speaks = is_first(os.environ)
                 raise RecordError(fault)
             self._together(mpi, self._make_folder)
             self._root = Path(mpi.COMM_WORLD.bcast(str(self._root)))
@@ -183,6 +186,7 @@ class Session:
         if faults:
             if self._made:  # and never remove a folder that was refused
                 shutil.rmtree(self._root, ignore_errors=True)
+            self.speaks = mpi.COMM_WORLD.Get_rank() == 0
             raise RecordError(faults[0])
 
     @property

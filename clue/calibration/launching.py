@@ -103,7 +103,7 @@ def run_program(
         finally:
             alarm.cancel()
     if result is None:
-        last = " | ".join(others[-5:]) or f"exit status {process.returncode}"
+        last = " | ".join([*dict.fromkeys(others)][-5:]) or f"exit status {process.returncode}"
         raise ClueError(f"{' '.join(command) or program}: measurement must end with a result, got none: {last}")
     return result
 
