@@ -237,6 +237,15 @@ def test_a_program_without_a_result_is_an_error_with_its_last_words() -> None:
         run_program([], "measure_link", {}, 1.0)
 
 
+def test_labels_before_lines_are_named(tmp_path: Path) -> None:
+    """A result after the number of its rank, as with srun --label, is not read; the error says what to leave out."""
+    srun = tmp_path / "srun"
+    srun.write_text('#!/bin/sh\n"$@" | sed "s/^/0: /"\n')
+    srun.chmod(0o755)
+    with pytest.raises(ClueError, match="got lines with numbers of ranks before them: leave out srun's --label"):
+        run_program([str(srun)], "measure_link", {}, 1.0)
+
+
 def test_processes_that_do_not_see_each_other_are_told_apart_from_one_computer(tmp_path: Path) -> None:
     """Where srun speaks another protocol, each process is alone; the error says so, once, and names the options."""
     srun = tmp_path / "srun"
