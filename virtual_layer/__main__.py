@@ -1,6 +1,7 @@
 """``python -m virtual_layer [-q] [-o TRACE] PROGRAM.py [ARGS…]``: run a program under the layer, one process per rank.
 
 With ``-q``, notes on the recording go into the trace only; with ``--unpacked`` after it, the caller packs the trace.
+``--as NAME`` names the trace in messages, if the caller moves it there.
 """
 
 from __future__ import annotations
@@ -25,18 +26,21 @@ def main(words: list[str]) -> int:
             f"usage: {_USAGE}\n\nRecord an mpi4py program; start it under mpiexec, one process per rank.\n"
         )
         return 0
+    session = None
     try:
         quiet = words[:1] == ["-q"]
         words = words[quiet:]
         unpacked = words[:1] == ["--unpacked"]
-        target, child, program = read_command_line(words[unpacked:])
+        target, known_as, child, program = read_command_line(words[unpacked:])
         changes = programs.settings(os.environ)
         os.environ.update(changes)
         lengthen_slices()
-        session = Session(Assignment(target, _name(program), _arguments(program), changes, child, quiet, unpacked))
+        name, arguments = _name(program), _arguments(program)
+        session = Session(Assignment(target, known_as, name, arguments, changes, child, quiet, unpacked))
         programs.run(program, session)
     except ClueError as error:
-        tell(str(error))
+        if session is None or session.speaks:
+            tell(str(error))
         return CANNOT_RECORD if isinstance(error, RecordError) else error.exit_status
     if not session.began:
         shown = session.below.shown()
@@ -46,27 +50,25 @@ def main(words: list[str]) -> int:
     return 0
 
 
-def read_command_line(words: list[str]) -> tuple[Path, Path | None, list[str]]:
-    """Return the target, the announcement of a child's parents, and the program with its arguments.
+def read_command_line(words: list[str]) -> tuple[Path, Path, Path | None, list[str]]:
+    """Return the target, its name in messages, the announcement of a child's parents, and the program with arguments.
 
     Raises:
         UsageError: If there is no program.
     """
-    target: Path | None = None
-    child: Path | None = None
-    while len(words) > 1 and words[0] in ("-o", "--child"):
-        if words[0] == "-o":
-            target = Path(os.path.realpath(words[1]))
-        else:
-            child = Path(words[1])
+    given: dict[str, str] = {}
+    while len(words) > 1 and words[0] in ("-o", "--as", "--child"):
+        given[words[0]] = words[1]
         words = words[2:]
     if not words or (words[0] in ("-c", "-m") and len(words) < 2):
         raise UsageError(f"command line must name a program: {_USAGE}")
     if words[0] not in ("-c", "-m") and not Path(words[0]).exists():
         raise no_such_program(words[0])
+    child = Path(given["--child"]) if "--child" in given else None
+    target = Path(os.path.realpath(given.get("-o", f"{Path(_name(words)).stem}.clue")))
     if child is not None:
         target = child.parent.parent
-    return target or Path(os.path.realpath(f"{Path(_name(words)).stem}.clue")), child, words
+    return target, Path(given.get("--as", target)), child, words
 
 
 def _name(words: list[str]) -> str:

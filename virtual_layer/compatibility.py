@@ -13,8 +13,9 @@ from virtual_layer.telling import tell
 #: Oldest version of mpi4py that has everything the layer needs.
 _MPI4PY = (4, 1)
 _SRUN = "SLURM_STEP_NUM_TASKS"
-#: Variables with the number of processes that a launcher has started: Open MPI, MPICH and Intel MPI, Slurm.
-_STARTED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", _SRUN)
+#: Variables with the number of processes that a launcher has started, and with the number of this one among them:
+#: Open MPI, MPICH and Intel MPI, Slurm.
+_STARTED = {"OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK", "PMI_SIZE": "PMI_RANK", _SRUN: "SLURM_PROCID"}
 _BUILT_FOR = (
     (
         re.compile(r"numpy\.\w+ size changed|numpy\.core\.multiarray failed to import|compiled using NumPy 1\.x"),
@@ -68,6 +69,12 @@ def fault_of_launcher(mpi: Any, environment: Mapping[str, str]) -> str:
         f"but {name}={number} was set by the launcher of another MPI: use the "
         "mpiexec of mpi4py's MPI (clue record --mpiexec), or install mpi4py for the launcher's"
     )
+
+
+def is_first(environment: Mapping[str, str]) -> bool:
+    """Tell whether this process is the first one that a launcher has started, or none says otherwise."""
+    name = next((each for started, each in _STARTED.items() if started in environment), "")
+    return environment.get(name, "0") == "0"
 
 
 def hint(error: BaseException) -> str:

@@ -3,6 +3,10 @@
 The files are those of :mod:`clue.trace.parts`, and ``W.spawn.json`` with the parents of a spawned world W. Ranks do not
 wait for each other at the end; rank 0 of the first world waits for the others' files and packs the trace, unless the
 caller does.
+
+Two jobs may record to one place at once. So all ranks make their files in a folder of their own, which rank 0 then
+moves to the target: no file is ever written by two recordings. The one that begins later stays; the other finds its
+files gone when it ends.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ from virtual_layer import interpose, regions, shared_memory
 from virtual_layer.below import Signs
 from virtual_layer.catalogue import CALLS, MpiCall, title
 from virtual_layer.communicators import Identity, RecordedComm
-from virtual_layer.compatibility import fault_of_launcher, fault_of_mpi4py
+from virtual_layer.compatibility import fault_of_launcher, fault_of_mpi4py, is_first
 from virtual_layer.computer import Counters
 from virtual_layer.imports import Imports
 from virtual_layer.recorder import MOST_REGIONS, Recorder
@@ -43,6 +47,10 @@ from virtual_layer.telling import tell
 
 #: Bytes reserved for the reason of an early end, so that it can be written on a full disk.
 _ROOM = 2048
+#: Errors of moving a folder to a place where another recording puts or removes its own at this moment; most attempts,
+#: and the time between them, seconds.
+_TAKEN = {errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY}
+_ATTEMPTS, _PAUSE = 100, 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,7 @@ class Assignment:
 
     Attributes:
         target: Folder of the trace.
+        shown: The same in messages: the caller may move it.
         program: As the user named it.
         arguments: Its arguments.
         settings: Environment variables that the layer set.
@@ -60,6 +69,7 @@ class Assignment:
     """
 
     target: Path
+    shown: Path
     program: str
     arguments: tuple[str, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -73,12 +83,14 @@ class Session:
 
     Attributes:
         below: Signs that the program calls MPI past mpi4py.
+        speaks: Whether this process tells what stops all of them: one of them does.
     """
 
     def __init__(self, assignment: Assignment) -> None:
         self._assignment = assignment
-        self._folder = assignment.target / FOLDER
+        self._root = assignment.target
         self._recorder: Recorder | None = None
+        self.speaks = True
         self._made = False
         self._process = os.getpid()
         self._fault = ""
@@ -125,17 +137,23 @@ class Session:
         if self._assignment.child is None:
             fault = fault_of_launcher(mpi, os.environ)
             if fault:
+                self.speaks = is_first(os.environ)
                 raise RecordError(fault)
             self._together(mpi, self._make_folder)
-        self._together(mpi, self._introduce)
+            self._root = Path(mpi.COMM_WORLD.bcast(str(self._root)))
+        self._together(mpi, self._make_files)
+        if self._assignment.child is None:
+            self._together(mpi, self._move_to_target)
+            self._root = self._assignment.target
         shared_memory.remove_names(shared_memory.MPICH)
-        recorder = self._recorder = Recorder(mpi, self._stem, self._world, self._cwd)
+        recorder = self._recorder
+        assert recorder is not None, "its files are made"
+        recorder.spawn_folder = self._folder
         recorder.on_abort = self.fail
         if self._assignment.child is not None:
             parents = [(world, rank) for world, rank in self._parents]
             group = recorder.comms.world.group
             recorder.comms.join(mpi.Comm.Get_parent(), "Spawn", self._world, group, parents)
-        self._overhead = calibrate(recorder, self._stem)
         interpose.interpose(mpi, recorder)
         self._follow_pickle(mpi, recorder)
         regions.listen(recorder)
@@ -153,7 +171,6 @@ class Session:
 
     def _watch_for_the_end(self) -> None:
         """Have the interpreter write the rank's stack when a signal ends it, as after a hang."""
-        self._stack = self._stem.with_suffix(STACK).open("wb")
         faulthandler.register(signal.SIGTERM, self._stack, all_threads=False, chain=True)
 
     def _together(self, mpi: Any, step: Callable[[Any], None]) -> None:
@@ -162,23 +179,50 @@ class Session:
         try:
             step(mpi)
         except OSError as error:
-            fault = f"{self._assignment.target}: trace must be writable, got {error.strerror or error}"
+            fault = f"{self._assignment.shown}: trace must be writable, got {error.strerror or error}"
         except ClueError as error:
             fault = str(error)
         faults = [each for each in mpi.COMM_WORLD.allgather(fault) if each is not None]
         if faults:
-            self._unmake_folder()
+            if self._made:  # and never remove a folder that was refused
+                shutil.rmtree(self._root, ignore_errors=True)
+            self.speaks = mpi.COMM_WORLD.Get_rank() == 0
             raise RecordError(faults[0])
+
+    @property
+    def _folder(self) -> Path:
+        return self._root / FOLDER
+
+    @property
+    def _stem(self) -> Path:
+        return self._folder / self._name
 
     def _make_folder(self, mpi: Any) -> None:
         if mpi.COMM_WORLD.Get_rank() == 0:
-            clear_target(self._assignment.target)
+            target = self._assignment.target
+            check_target(target)
+            self._root = target.with_name(f".{target.name[:50]}.{os.urandom(6).hex()}.part")
             self._folder.mkdir(parents=True)
             self._made = True
 
-    def _unmake_folder(self) -> None:
-        if self._made:  # and never remove a folder that was refused
-            shutil.rmtree(self._assignment.target, ignore_errors=True)
+    def _make_files(self, mpi: Any) -> None:
+        self._introduce(mpi)
+        self._recorder = Recorder(mpi, self._stem, self._world, self._cwd)
+        self._stack = self._stem.with_suffix(STACK).open("wb")
+        self._overhead = calibrate(self._recorder, self._stem)
+
+    def _move_to_target(self, mpi: Any) -> None:
+        if mpi.COMM_WORLD.Get_rank() != 0:
+            return
+        for left in reversed(range(_ATTEMPTS)):
+            try:
+                clear_target(self._assignment.target)
+                self._root.rename(self._assignment.target)
+                return
+            except OSError as error:
+                if error.errno not in _TAKEN or not left:
+                    raise
+            time.sleep(_PAUSE)
 
     def _follow_pickle(self, mpi: Any, recorder: Recorder) -> None:
         plain = mpi.Pickle.__init__
@@ -191,7 +235,7 @@ class Session:
     def _introduce(self, mpi: Any) -> None:
         self._world, self._parents = self._origin()
         world = mpi.COMM_WORLD
-        self._stem = self._folder / stem(self._world, world.Get_rank())
+        self._name = stem(self._world, world.Get_rank())
         self._start = Start(
             world=self._world,
             rank=world.Get_rank(),
@@ -222,10 +266,19 @@ class Session:
         if self._recorder is None or self._fault or os.getpid() != self._process:
             return
         self._fault = why
-        data = replace(self._start, fault=why[: _ROOM // 8]).to_json().ljust(len(self._described))
+        if not self._is_in_place():
+            return
+        self._described = replace(self._start, fault=why[: _ROOM // 8]).to_json().ljust(len(self._described))
         descriptor = os.open(self._stem.with_suffix(START), os.O_WRONLY)
-        os.pwrite(descriptor, data, 0)
+        os.pwrite(descriptor, self._described, 0)
         os.close(descriptor)
+
+    def _is_in_place(self) -> bool:
+        """Tell whether this rank's files are still there: a later recording to the same place removes them."""
+        try:
+            return self._stem.with_suffix(START).read_bytes() == self._described
+        except OSError:
+            return False
 
     def finish(self) -> None:
         """End the recording, and pack the trace if this is the first rank and all others ended."""
@@ -239,7 +292,7 @@ class Session:
         recorder.close()
         if recorder.lost:
             self.fail(recorder.lost)
-        elif not self._fault:
+        elif not self._fault and self._is_in_place():
             self._conclude(recorder, wall, reading)
         if recorder.comms.me == (FIRST_WORLD, 0):
             self._pack(recorder)
@@ -303,7 +356,13 @@ class Session:
             from clue.trace.pack import pack  # noqa: PLC0415
             from clue.trace.parts.reading import describe_incomplete  # noqa: PLC0415
 
-            if not self._is_whole(recorder):
+            whole = self._is_whole(recorder)
+            if not self._is_in_place():
+                tell(
+                    f"{self._assignment.shown}: trace must be written by one recording at a time, got another one "
+                    "there that began later, or none: this one is lost: name each its own trace (-o)"
+                )
+            elif not whole:
                 if not self._assignment.quiet:
                     tell(describe_incomplete(self._assignment.target))
             else:
@@ -315,7 +374,7 @@ class Session:
 
     def _is_whole(self, recorder: Recorder) -> bool:
         """Wait until all ranks have ended; return whether all ended well."""
-        return not self._fault and _await(self._folder, recorder)
+        return not self._fault and _await(self._folder, recorder, self._is_in_place)
 
 
 #: The call that waits for requests that the program has left to the library.
@@ -387,13 +446,15 @@ def _compact(group: tuple[Identity, ...], world: str) -> tuple[int | Identity, .
     return tuple(rank if of == world else (of, rank) for of, rank in group)
 
 
-def _await(folder: Path, recorder: Recorder) -> bool:
-    """Wait until every rank of every world has ended; return whether all ended well."""
+def _await(folder: Path, recorder: Recorder, is_in_place: Callable[[], bool]) -> bool:
+    """Wait until every rank of every world has ended, or their files are gone; return whether all ended well."""
     seen: dict[str, int] = {}
     worlds = [recorder.comms.world_key]
     missing = {stem(worlds[0], rank) for rank in range(len(recorder.comms.world.group))}
     pause = 0.002
     while missing:
+        if not is_in_place():
+            return False
         for name in sorted(missing):
             end = folder / (name + END)
             if end.exists():

@@ -25,6 +25,8 @@ _PROGRAMS = "clue.calibration.programs"
 _PATIENCE, _START = 2.0, 60.0
 #: Placeholder of the number of ranks in a launcher's command line, for launchers without ``-n``.
 _RANKS = "{ranks}"
+#: A line of a measuring program after the number of its rank, as srun --label writes it.
+_LABELLED = re.compile(r'\d+: \{"(progress|result|error)"')
 #: A host's name or address; one that began with a hyphen would be an option.
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
 
@@ -103,7 +105,12 @@ def run_program(
         finally:
             alarm.cancel()
     if result is None:
-        last = " | ".join(others[-5:]) or f"exit status {process.returncode}"
+        if any(map(_LABELLED.match, others)):
+            raise ClueError(
+                f"{' '.join(command)}: launcher must print what ranks print, got lines with numbers of ranks before "
+                "them: leave out srun's --label, and do not set SLURM_LABELIO"
+            )
+        last = " | ".join([*dict.fromkeys(others)][-5:]) or f"exit status {process.returncode}"
         raise ClueError(f"{' '.join(command) or program}: measurement must end with a result, got none: {last}")
     return result
 

@@ -132,8 +132,14 @@ class TimeLimits:
         return ""
 
 
-def command_of(launch: Launch, target: Path, mpiexec: Sequence[str] | None) -> list[str]:
+def command_of(launch: Launch, target: Path, mpiexec: Sequence[str] | None, shown: Path | None = None) -> list[str]:
     """Return the command that records a program.
+
+    Args:
+        launch: The program.
+        target: Folder of the trace.
+        mpiexec: Words of the command that starts MPI programs, or ``None`` for the one found.
+        shown: The folder's name in messages, if it will be moved there.
 
     Raises:
         RecordError: If there is no mpiexec.
@@ -141,6 +147,7 @@ def command_of(launch: Launch, target: Path, mpiexec: Sequence[str] | None) -> l
     # The code that opens the trace shows its notes, once. It also packs what was recorded here: it has numpy loaded.
     unpacked = ["--unpacked"] if _is_here(os.environ, mpiexec) else []
     layer = [sys.executable, "-m", "virtual_layer", "-q", *unpacked, "-o", str(target.resolve())]
+    layer += [] if shown is None else ["--as", str(shown.resolve())]
     return [*_launcher(mpiexec, launch.ranks), *layer, str(launch.program), *launch.arguments]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from clue.errors import RecordError
 from clue.files import exchange
 from clue.recording.inputs import repeatable_input
 from clue.recording.launching import Launch, Progress, silent
@@ -82,22 +83,39 @@ def record_repeatedly(
     for each in (*targets, *recordings_from(len(targets) + 1, place)):
         check_target(each)
     made: list[Path] = []
+    own: list[Trace] = []
     with repeatable_input(len(targets)) as next_input:
         for number, each in enumerate(targets, 1):
             turn = "" if repeats == 1 or not (repeats or made) else f" ({number} of {len(targets)})"
             progress(f"recording {launch.name} on {count_of(ranks)}{turn}")
             with next_input() as stdin:
-                trace = record(program, arguments, ranks, each, mpiexec=mpiexec, limit=limit, stdin=stdin)
+                own.append(record(program, arguments, ranks, each, mpiexec=mpiexec, limit=limit, stdin=stdin))
             made.append(each)
-            if repeats is None and seconds(trace) >= SHORT:
+            if repeats is None and seconds(own[-1]) >= SHORT:
                 break
     remove_further(len(made), place)
-    chosen = _chosen(list(map(Trace.open, made)))
+    traces = list(map(Trace.open, made))
+    _check_own(traces, own)
+    chosen = _chosen(traces)
     if made[chosen] != target:
         exchange(target, made[chosen])
-    traces = list(map(Trace.open, made))
+        traces = list(map(Trace.open, made))
     computing = tuple(float(each.sum()) * 1e-9 for each in normalised_bursts(traces))
     return Repeated(_told_of_others(traces), tuple(made[1:]), computing)
+
+
+def _check_own(traces: Iterable[Trace], own: Iterable[Trace]) -> None:
+    """Check that nobody else has recorded to the same places meanwhile.
+
+    Raises:
+        RecordError: If somebody has.
+    """
+    for trace, made in zip(traces, own, strict=True):
+        if trace.head != made.head:
+            raise RecordError(
+                f"{trace.path}: trace must be written by one recording at a time, got another one there that ended "
+                "later: its repeats may be of different runs: name each its own trace (-o), and record again"
+            )
 
 
 def _chosen(traces: Sequence[Trace]) -> int:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from clue.children import limits_hint
 from clue.errors import CANNOT_RECORD, NEVER_CALLED_MPI, RecordError, TraceError
-from clue.files import drafts, write_texts
+from clue.files import drafts, remove, write_texts
 from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
 from clue.trace import Head, Trace
 from clue.trace.columns import checksum
@@ -54,7 +54,7 @@ def record(
         arguments: Its arguments.
         ranks: Number of MPI processes.
         target: Folder of the trace. An earlier trace there is replaced once the new one is complete, and its repeats
-            are removed. If there is none, the parts of a failed program stay there; opening them shows how far its
+            are removed. If there is none, the parts of a failed program are left there; opening them shows how far its
             ranks came.
         mpiexec: Words of the command that starts MPI programs, including options; found automatically if not given.
         timeout: Seconds after which the program is stopped, or ``None``.
@@ -73,34 +73,38 @@ def record(
     for each in (target, *repeats_beside(target)):
         check_target(each)
     progress(f"recording {launch.name} on {count_of(launch.ranks)}")
-    if (target / HEAD).exists():
-        try:
-            with drafts(target) as (draft,):
-                limits = TimeLimits(timeout, limit, lambda: signs_of_life(draft))
-                trace = _recorded(launch, draft, mpiexec, limits, stdin)
-        except RecordError as error:
-            faults = [fault.replace(str(draft), str(target)) for fault in error.faults]
-            raise RecordError([*faults[:-1], f"{faults[-1]}: the earlier recording is kept"], error.refused) from None
-        trace = replace(trace, path=target)
-    else:
-        limits = TimeLimits(timeout, limit, lambda: signs_of_life(target))
-        trace = _recorded(launch, target, mpiexec, limits, stdin)
+    try:
+        # Another recording to the same place, as of another job, must not write into the same files.
+        with drafts(target) as (draft,):
+            limits = TimeLimits(timeout, limit, lambda: signs_of_life(draft))
+            try:
+                command = command_of(launch, draft, mpiexec, shown=target)
+                ending = run(command, environment_of(os.environ, mpiexec), limits, stdin)
+                trace = _recorded(launch, draft, ending)
+            except BaseException:
+                _leave_parts(draft, target)
+                raise
+    except RecordError as error:
+        faults = [fault.replace(str(draft), str(target)) for fault in error.faults]
+        if (target / HEAD).exists():
+            faults[-1] += ": the earlier recording is kept"
+        raise RecordError(faults, error.refused) from None
     remove_further(1, partial(numbered, target))
-    return trace
+    return replace(trace, path=target)
 
 
-def _recorded(
-    launch: Launch, target: Path, mpiexec: Sequence[str] | None, limits: TimeLimits, stdin: int | None
-) -> Trace:
-    before = _identity(target)
-    ending = run(command_of(launch, target, mpiexec), environment_of(os.environ, mpiexec), limits, stdin)
-    if _identity(target) == before:
-        raise RecordError(_never_recorded(launch, ending), _is_refusal(ending, target))
-    return _trace(launch, target, ending)
+def _leave_parts(draft: Path, target: Path) -> None:
+    """Leave what a failed program has recorded at the target, if no recording is there."""
+    place = Path(os.path.realpath(target))
+    if draft.exists() and not (place / HEAD).exists():
+        remove(place)
+        draft.rename(place)
 
 
-def _trace(launch: Launch, target: Path, ending: Ending) -> Trace:
+def _recorded(launch: Launch, target: Path, ending: Ending) -> Trace:
     """Open the recording; it is complete if all ranks ended, however mpiexec ended."""
+    if not target.exists():
+        raise RecordError(_never_recorded(launch, ending), _is_refusal(ending, target))
     try:
         if not (target / HEAD).exists():
             pack(target)  # ranks elsewhere pack it themselves, if the first one has time
@@ -148,15 +152,6 @@ def rewritten(trace: Trace, head: Head, typical: npt.NDArray[np.int64] | None = 
         head = replace(head, checksums={**head.checksums, TYPICAL: checksum(typical)})
     write_texts({folder / HEAD: head.to_json(folder).decode()})
     return replace(trace, head=head, typical=typical)
-
-
-def _identity(target: Path) -> tuple[int, int] | None:
-    """Return the identity of a folder, which changes when the folder is made again."""
-    try:
-        facts = target.stat()
-    except OSError:
-        return None
-    return facts.st_ino, facts.st_mtime_ns
 
 
 def _never_recorded(launch: Launch, ending: Ending) -> str:

@@ -45,6 +45,8 @@ def check_place(target: Path) -> None:
     """
     try:
         found = _found(target)
+    except FileNotFoundError:  # somebody else removes it at this moment
+        found = ""
     except (OSError, zipfile.BadZipFile) as error:
         found = str((isinstance(error, OSError) and error.strerror) or error)
     if found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -232,5 +233,25 @@ def test_hosts_are_names(host: str) -> None:
 
 def test_a_program_without_a_result_is_an_error_with_its_last_words() -> None:
     """A program that is started without MPI's launcher has one rank, and its error message is passed on."""
-    with pytest.raises(ClueError, match="ranks must be 2, got 1"):
+    with pytest.raises(ClueError, match=r"ranks must be 2, got 1, alone: use the launcher of the MPI that mpi4py uses"):
         run_program([], "measure_link", {}, 1.0)
+
+
+def test_labels_before_lines_are_named(tmp_path: Path) -> None:
+    """A result after the number of its rank, as with srun --label, is not read; the error says what to leave out."""
+    srun = tmp_path / "srun"
+    srun.write_text('#!/bin/sh\n"$@" | sed "s/^/0: /"\n')
+    srun.chmod(0o755)
+    with pytest.raises(ClueError, match="got lines with numbers of ranks before them: leave out srun's --label"):
+        run_program([str(srun)], "measure_link", {}, 1.0)
+
+
+def test_processes_that_do_not_see_each_other_are_told_apart_from_one_computer(tmp_path: Path) -> None:
+    """Where srun speaks another protocol, each process is alone; the error says so, once, and names the options."""
+    srun = tmp_path / "srun"
+    srun.write_text('#!/bin/sh\n"$@"\n"$@"\n')
+    srun.chmod(0o755)
+    settings = {"sizes": [1], "time": 0.1, "apart": False, "confidence": 0.9}
+    with pytest.raises(ClueError, match=r"on two computers at least, got one, alone: .* srun --mpi=pmi2 ") as failed:
+        run_program([str(srun)], "measure_pairs", settings, 1.0)
+    assert str(failed.value).count("ranks must be") == 1

@@ -8,7 +8,7 @@ import pytest
 
 from clue.errors import RecordError, UsageError
 from clue.recording import record_repeatedly, repeated, repeats_beside
-from clue.trace import Trace
+from clue.trace import Trace, TraceBuilder
 from tests.recording.cases import Recorder
 
 
@@ -49,6 +49,22 @@ def test_a_single_recording(recorder: Recorder, tmp_path: Path) -> None:
     """A single recording has no repeats and no spread."""
     found = record_repeatedly(Path("heat.py"), ("1",), 2, tmp_path / "x.clue", 1)
     assert (found.repeats, found.spread, recorder.recorded) == ((), 0.0, ["heat.py 1 2"])
+
+
+def test_recordings_of_another_job_are_no_repeats(recorder: Recorder, tmp_path: Path) -> None:
+    """If another job writes the same trace meanwhile, nothing is computed from both, and the error says why."""
+    target = tmp_path / "x.clue"
+
+    def disturb() -> None:
+        if len(recorder.recorded) == 2:
+            TraceBuilder(1, program="other.py").build().save(target)
+
+    recorder.meanwhile = disturb
+    with pytest.raises(
+        RecordError, match=r"x\.clue: trace must be written by one recording at a time, got another one"
+    ):
+        record_repeatedly(Path("heat.py"), (), 1, target, 3)
+    assert Trace.open(target).head.program == "other.py"
 
 
 def test_places_are_checked_before_anything_is_recorded(recorder: Recorder, tmp_path: Path) -> None:

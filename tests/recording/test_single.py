@@ -9,7 +9,7 @@ import pytest
 
 from clue.errors import RecordError
 from clue.recording import record, repeats_beside
-from clue.trace import Trace
+from clue.trace import Op, Trace
 
 WORKS = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n"
 
@@ -50,6 +50,25 @@ def test_a_failed_recording_leaves_the_earlier_one(
     assert ".part" not in f"{failed.value} {capfd.readouterr()}"
     assert kept(tmp_path / "keep.clue") == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["keep.clue", "p.py"]
+
+
+def test_recordings_to_one_place_at_once_are_not_mixed(tmp_path: Path) -> None:
+    """A recording during which another one is made at its place is nevertheless its own, and replaces that one."""
+    target, other = tmp_path / "x.clue", tmp_path / "other.py"
+    other.write_text(WORKS)
+    (tmp_path / "p.py").write_text(
+        "import subprocess, sys\n"
+        + WORKS * 2
+        + f"words = ['virtual_layer', '-o', {str(target)!r}, {str(other)!r}]\n"
+        "subprocess.run([sys.executable, '-m', *words], check=True, env=ALONE)\n".replace(
+            "ALONE", "{k: v for k, v in __import__('os').environ.items() if not k.startswith(('PMI', 'OMPI', 'PRTE'))}"
+        )
+        + f"assert __import__('clue.trace').trace.Trace.open({str(target)!r}).head.program == {str(other)!r}\n"
+    )
+    trace = record(tmp_path / "p.py", [], 1, target)
+    assert trace.head == Trace.open(target).head
+    assert (trace.head.program, int((trace.rank(0).op == Op.BARRIER).sum())) == (str(tmp_path / "p.py"), 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.py", "p.py", "x.clue"]
 
 
 def test_a_recording_takes_the_place_of_the_earlier_one(program: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 from clue.errors import RecordError
 from clue.recording import record
-from virtual_layer.compatibility import fault_of_launcher, hint
+from virtual_layer.compatibility import fault_of_launcher, hint, is_first
 
 Write = Callable[..., Path]
 
@@ -51,6 +51,35 @@ def test_ranks_that_do_not_see_each_other_are_refused(
     assert "OMPI_COMM_WORLD_SIZE=2 was set by the launcher of another MPI" in said.err
     assert "started" not in said.out + said.err.replace("were started", "")
     assert not (tmp_path / "x.clue").exists()
+
+
+def test_one_of_all_says_that_they_do_not_see_each_other(
+    program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of many processes that srun has started, each one alone, the first one says it, once; all end alike."""
+    srun = _launcher(
+        tmp_path,
+        "export SLURM_STEP_NUM_TASKS=3\nfor SLURM_PROCID in 0 1 2; do\n"
+        f'export SLURM_PROCID\n"$@"\necho $? > {tmp_path}/$SLURM_PROCID\ndone\nexit 72',
+    )
+    assert "nothing was recorded" in _fails(program("print('started')"), tmp_path, srun)
+    assert capfd.readouterr().err.count("MPI must see all 3 processes that srun has started") == 1
+    assert [(tmp_path / str(each)).read_text() for each in range(3)] == ["72\n"] * 3
+
+
+@pytest.mark.parametrize(
+    ("environment", "first"),
+    [
+        ({}, True),
+        ({"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "0"}, True),
+        ({"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "1"}, False),
+        ({"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "0", "PMI_SIZE": "2", "PMI_RANK": "1"}, False),
+        ({"OMPI_COMM_WORLD_SIZE": "2"}, True),
+    ],
+)
+def test_the_first_process_of_a_launcher(environment: dict[str, str], first: bool) -> None:
+    """Each launcher numbers its processes by a variable of its own; one without a number counts as the first."""
+    assert is_first(environment) == first
 
 
 def test_fewer_ranks_than_asked_for_are_no_recording(program: Write, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from clue.children import finding_clue
 from clue.errors import NEVER_CALLED_MPI, RecordError, TraceError, UsageError
 from clue.recording import find_mpiexec, launching, record
 from clue.trace import Op, Trace
@@ -143,8 +144,8 @@ def test_rank_that_leaves_before_a_barrier(program: Write, tmp_path: Path, monke
         """)
     line = 1 + next(at for at, text in enumerate(leaving.read_text().splitlines()) if "comm.Barrier()" in text)
     for limit in (1, 2, 4, 8):
-        parts = tmp_path / f"{limit}.clue" / "parts"
-        monkeypatch.setattr(launching, "time", Clock(partial(any_of, parts, "*.end.json")))
+        ended = f".{limit}.clue.*.part/parts/*.end.json"
+        monkeypatch.setattr(launching, "time", Clock(partial(any_of, tmp_path, ended)))
         with pytest.raises(RecordError) as failure:
             record(leaving, [], 3, tmp_path / f"{limit}.clue", limit=limit)
         message = str(failure.value)
@@ -171,8 +172,8 @@ def test_limit_before_the_first_call(program: Write, tmp_path: Path) -> None:
 KILLED_AFTERWARDS = """
 import atexit, os, pathlib, time
 def kill():
-    folder = pathlib.Path(__file__).with_name("x.clue")
-    while not (folder / "head.json").exists() and len(list(folder.glob("parts/*.end.json"))) < 3:
+    folder = pathlib.Path(__file__).parent
+    while not any(folder.glob(".x.clue.*/head.json")) and len(list(folder.glob(".x.clue.*/parts/*.end.json"))) < 3:
         time.sleep(0.01)
     if rank == 1:
         os.kill(os.getpid(), 9)
@@ -226,7 +227,8 @@ pathlib.Path.write_bytes = full
     message = _fails(program("print('started')", preamble=text + "from mpi4py import MPI\n"), tmp_path)
     assert message.endswith("recording must be possible here, got what is said above: nothing was recorded")
     said = capfd.readouterr().err
-    assert f"virtual_layer: {tmp_path / 'x.clue'}: trace must be writable, got No space left on device" in said
+    fault = f"virtual_layer: {tmp_path / 'x.clue'}: trace must be writable, got No space left on device"
+    assert said.count(fault) == 1
     assert not (tmp_path / "x.clue").exists()
 
 
@@ -273,6 +275,71 @@ def test_job_script_form(program: Write, tmp_path: Path) -> None:
     trace = Trace.open(tmp_path / "program.clue")
     assert (trace.head.program, trace.head.arguments, trace.ranks) == ("program.py", ("-n", "7"), 2)
     assert not (tmp_path / "program.clue" / "parts").exists()
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "left"),
+    [
+        (
+            "subprocess.run([sys.executable, '-m', 'virtual_layer', '-o', target, '-c', {code!r}], check=True)",
+            "command",
+        ),
+        ("(pathlib.Path(target) / 'parts').mkdir(parents=True); {start}.write_text('another one')", "another one"),
+        ("", ""),
+    ],
+    ids=["another one has ended", "another one has begun", "removed"],
+)
+def test_another_recording_at_the_same_place_is_not_touched(
+    program: Write, tmp_path: Path, meanwhile: str, left: str
+) -> None:
+    """Of two jobs that write one trace at once, the later one keeps it; the earlier one says that it is lost."""
+    code = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nMPI.COMM_WORLD.Barrier()\n"
+    start = "(pathlib.Path(target) / 'parts' / 'w0-r00000.json')"
+    first = program(
+        "import pathlib, shutil, subprocess, sys\ntarget = sys.argv[1]\ncomm.Barrier()\nshutil.rmtree(target)\n"
+        f"{meanwhile.format(code=code, start=start)}\nprint('went on')\n"
+    )
+    target = tmp_path / "x.clue"
+    done = subprocess.run(
+        [sys.executable, "-m", "virtual_layer", "-o", str(target), str(first), str(target)],
+        env=finding_clue(os.environ), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "went on\n"), done.stderr
+    said = f"virtual_layer: {target}: trace must be written by one recording at a time, got another one there"
+    assert done.stderr.count(said) == 1
+    assert "Traceback" not in done.stderr
+    if left == "command":
+        trace = Trace.open(target)
+        assert (trace.head.program, int((trace.rank(0).op == Op.BARRIER).sum())) == ("command", 2)
+    else:
+        parts = {file.name: file.read_text() for file in target.glob("parts/*")}
+        assert parts == ({"w0-r00000.json": left} if left else {})
+
+
+def test_recordings_that_begin_at_once_share_no_file(program: Write, tmp_path: Path) -> None:
+    """Of jobs that begin to record to one place at the same moment, one keeps it whole; all programs run on."""
+    script = program("""
+        import pathlib, sys, time
+        folder = pathlib.Path(__file__).parent
+        (folder / f"began.{sys.argv[1]}").touch()
+        while len(list(folder.glob("began.*"))) < 6:
+            time.sleep(0.01)
+        for _ in range(1 + int(sys.argv[1])):
+            comm.Barrier()
+        """)
+    command = [sys.executable, "-m", "virtual_layer", "-o", str(tmp_path / "x.clue"), str(script)]
+    jobs = [
+        subprocess.Popen([*command, str(job)], env=finding_clue(os.environ), stderr=subprocess.PIPE, text=True)
+        for job in range(6)
+    ]
+    said = [job.communicate(timeout=120)[1] for job in jobs]
+    assert [job.returncode for job in jobs] == [0] * 6, said
+    lost = ["trace must be written by one recording at a time" in each for each in said]
+    assert sum(lost) == 5
+    trace = Trace.open(tmp_path / "x.clue")
+    assert trace.head.arguments == (str(lost.index(False)),)
+    assert int((trace.rank(0).op == Op.BARRIER).sum()) == 1 + lost.index(False)
+    assert not list(tmp_path.glob(".*.part"))
 
 
 def test_a_job_script_tells_of_repeats_beside_its_trace(program: Write, tmp_path: Path) -> None:

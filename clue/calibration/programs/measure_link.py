@@ -39,7 +39,7 @@ from mpi4py import MPI
 
 from clue.calibration.measurement import Estimate, median_of
 from clue.calibration.programs.measure_reduction import combining
-from clue.calibration.programs.output import plain, put
+from clue.calibration.programs.output import alone, plain, put
 
 _EMPTY = bytearray(0)
 #: Window of a stream: largest number of messages, largest total in bytes, and smallest number of messages.
@@ -548,7 +548,7 @@ def main() -> None:
     comm = MPI.COMM_WORLD
     if comm.size != 2:
         if comm.rank == 0:
-            put({"error": f"ranks must be 2, got {comm.size}"})
+            put({"error": f"ranks must be 2, got {comm.size}{alone(comm.size)}"})
         return
     settings = json.loads(sys.argv[1])
     hosts = comm.allgather(MPI.Get_processor_name())

@@ -18,7 +18,7 @@ from mpi4py import MPI
 
 from clue.calibration.measurement import median_of
 from clue.calibration.programs.measure_link import Progress
-from clue.calibration.programs.output import plain, put
+from clue.calibration.programs.output import alone, plain, put
 
 #: Share of a turn's round trips that is discarded at its start, and at its end.
 _LEFT_OUT = 0.1
@@ -99,7 +99,8 @@ def measure(comm: MPI.Comm, settings: dict[str, object]) -> dict[str, object] | 
     hosts = [f"{name}#{rank}" if settings["apart"] else name for rank, (name, _) in enumerate(computers)]
     pairs = paired(hosts)
     if not pairs:
-        return {"error": f"ranks must be on two computers at least, got all on {hosts[0]}"} if comm.rank == 0 else None
+        got = f"all on {hosts[0]}" if comm.size > 1 else f"one{alone(comm.size)}"
+        return {"error": f"ranks must be on two computers at least, got {got}"} if comm.rank == 0 else None
     buffer = bytearray(max(sizes))
     cases = [(n, size) for size in sizes for n in numbers(len(pairs))]
     samples: dict[tuple[int, int], list[float]] = {case: [] for case in cases}
