@@ -134,6 +134,15 @@ def test_any_recorded_numbers_of_ranks_will_do_or_do_not(name: str, ranks: tuple
     )
 
 
+@pytest.mark.parametrize("ranks", [(2, 3, 4, 6), (3, 4, 6), (4, 6), (4, 9), (4, 6, 8)])
+@pytest.mark.parametrize("name", ["halo_3d", "torus_3d"])
+def test_grids_of_three_dimensions_are_exact_or_refused(name: str, ranks: tuple[int, ...]) -> None:
+    """On most small numbers of ranks, the third dimension has one rank, as if there were only two."""
+    _assert_exact_or_refused(
+        replace(CASES[name], recorded=_places(ranks, (48, 72, 120)), targets=_places((8, 12, 16, 27), (240,)))
+    )
+
+
 @pytest.mark.parametrize("ranks", [(4, 6, 8), (2, 4, 8)])
 def test_reflectors_are_exact_or_refused(ranks: tuple[int, ...]) -> None:
     """Loops over the rows of a grid that has always two rows, and over rows shared with at most one other rank."""
