@@ -21,7 +21,7 @@ BITS, _TERM = 2.0, 2.0
 #: Number of equally light forms that are kept.
 KEPT = 120
 #: Largest difference in weight between the lightest form and its rivals.
-_MARGIN = 1
+MARGIN = 1
 
 
 class UndeterminedError(ValueError):
@@ -227,7 +227,7 @@ def lightest(forms: Sequence[_Form]) -> tuple[_Form, ...]:
     """Return the lightest forms and their rivals, without duplicates, the lightest first."""
     if not forms:
         return ()
-    most = min(form.weight for form in forms) + _MARGIN
+    most = min(form.weight for form in forms) + MARGIN
     light = sorted((form for form in forms if form.weight <= most), key=lambda form: form.weight)
     return tuple({str(form): form for form in light}.values())[:KEPT]
 

@@ -300,7 +300,8 @@ class Learner:
                 self._refuse(part.site, part.call, f"{error}{self._chance(part, rows)}")
         self._learn_integers(structure)
         recorded = [(each.size, each.ranks) for each in self.tables.examples]
-        structure.unvaried = unvaried(recorded, self.grids)
+        partners = (form for rules in structure.parts for form in rules.fields["peer"].every_form())
+        structure.unvaried = unvaried(recorded, self.grids, frozenset().union(*(form.grids for form in partners)))
         return structure
 
     def _named(self, site: int) -> str:

@@ -41,7 +41,19 @@ from clue.structure.atoms import (
     variable,
 )
 from clue.structure.conditions import UNLIKE, Conditions
-from clue.structure.forms import BITS, KEPT, ZERO, Comparison, Predicate, Rule, Sum, UndeterminedError, chain, lightest
+from clue.structure.forms import (
+    BITS,
+    KEPT,
+    MARGIN,
+    ZERO,
+    Comparison,
+    Predicate,
+    Rule,
+    Sum,
+    UndeterminedError,
+    chain,
+    lightest,
+)
 from clue.structure.pool import Pool, Product, Products
 
 #: Returns atoms, given the surroundings that vary, block sizes, known grids, and block sizes of indices passed singly.
@@ -314,9 +326,8 @@ class Search:
         along = np.abs(matrix @ target) / _lengths(matrix)
         whole = float(target @ target)
         near = np.flatnonzero(whole - along**2 <= _NEAR * whole + self._leeway(len(rows))).tolist()
-        return lightest(
-            [form for i in near for form in self._solve(y, [Product((atoms[i],), values[i], ((atoms[i],),))])]
-        )
+        fits = [form for i in near for form in self._solve(y, [Product((atoms[i],), values[i], ((atoms[i],),))])]
+        return self._short(fits, y)
 
     def _dealt(self, y: Integers) -> tuple[Sum, ...]:
         """Return the forms that are owners of indices distributed in blocks.
@@ -416,11 +427,9 @@ class Search:
         alone = basis @ rest
         for i in np.flatnonzero(length**2 - alone**2 <= _NEAR * length**2 + self._leeway(len(rows))).tolist():
             fits += self._solve(y, [products[i]])
-        if fits:
-            return lightest(fits)
-        fits = self._pairs(y, products, basis, rest)
-        if fits:
-            return lightest(fits)
+        found = self._short(fits, y) or self._short(self._pairs(y, products, basis, rest), y)
+        if found:
+            return found
         return self._triples(y, products, basis, rest) if self.triples else ()
 
     @cached_property
@@ -451,7 +460,27 @@ class Search:
         near = np.flatnonzero(whole - along**2 <= _NEAR * whole + self._leeway(len(target))).tolist()
         # If too many forms fit, there is no rule: a form that is left out could be a rival.
         fits = [form for i in near for form in self._solve(y, [products[i]], len(products))]
-        return lightest(fits) if len(fits) <= KEPT else ()
+        return self._short(fits, y) if len(fits) <= KEPT else ()
+
+    def _short(self, forms: Sequence[Sum], y: Integers) -> tuple[Sum, ...]:
+        """Return the lightest forms that take fewer bits than the samples, and their rivals, the lightest first.
+
+        Rivals a unit of weight longer need not take fewer bits themselves: on 2, 3, 4 and 6 ranks, log2 P takes fewer
+        bits than the four numbers, and ceil(P / 2), which fits as well, a few more.
+        """
+        short = [form for form in forms if form.bits <= self.bits(y)]
+        if not short:
+            return ()
+        most = min(form.bits for form in short) + BITS * MARGIN
+        return lightest([*short, *(form for form in forms if form.bits <= most)])
+
+    @property
+    def _chosen(self) -> bool:
+        """Whether samples differ in size and number of ranks alone: a user has chosen a few, which may agree by chance.
+
+        Ranks and iterations are all there, from 0 on.
+        """
+        return all(name in _EXTRAPOLATED for name in self.names)
 
     def bits(self, y: Integers) -> float:
         """Return the description length of all samples, bits: as values, exceptions to the mode, or deviations."""
@@ -525,10 +554,13 @@ class Search:
             if len(set(each)) == 3 and self._supports(y, 2, tried := comb(each[-1] + 1, 3))
             for form in self._solve(y, [products[order[i]] for i in each], tried)
         ]
-        return lightest(fits)
+        return self._short(fits, y)
 
     def _solve(self, y: Integers, products: Sequence[Product], tried: int = 1) -> list[Sum]:
         """Return the sum of these products with rational coefficients that is exactly y, if there is one.
+
+        It may be a little longer than the samples if these are of a few sizes and numbers of ranks: then it can only be
+        a rival.
 
         Args:
             y: The values to explain.
@@ -553,12 +585,14 @@ class Search:
             if coefficient
         ]
         form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
-        if form.bits > self.bits(y) or not self._supports(y, len(form.terms), tried):
+        long = form.bits - self.bits(y)
+        if long > (BITS * MARGIN if self._chosen else 0.0) or not self._supports(y, len(form.terms), tried):
             return []
         if not self._fits(form, y):
             return []
         if not self._confirmed(form, y, tried):
-            self._doubtful = min(self._doubtful, form.weight)
+            if long <= 0:
+                self._doubtful = min(self._doubtful, form.weight)
             return []
         return [each for each in self._rivals(form, products) if self._fits(each, y)]
 
@@ -629,7 +663,7 @@ class Search:
     def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold on exactly these samples."""
         found = self.conditions.just(mask) or self._in_turn(mask)
-        return tuple(each for each in found if BITS * (each.weight + 1) <= _told(mask))
+        return found if any(BITS * (each.weight + 1) <= _told(mask) for each in found) else ()
 
     def _divided(self, mask: npt.NDArray[np.bool_], found: tuple[Predicate, ...], then: Rule, other: Rule) -> Rule:
         """Return a rule of two cases, given the conditions that hold on exactly the samples of the first.

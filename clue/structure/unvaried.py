@@ -92,13 +92,19 @@ class Unvaried:
         return above % self.recorded == 0 or (below > 1 and below % self.recorded == 0)
 
 
-def unvaried(recorded: Sequence[tuple[int, int]], grids: frozenset[str]) -> tuple[Unvaried, ...]:
+def unvaried(
+    recorded: Sequence[tuple[int, int]], grids: frozenset[str], partners: frozenset[str] = frozenset()
+) -> tuple[Unvaried, ...]:
     """Return the numbers that are the same in all recordings.
 
     Args:
         recorded: Size and number of ranks of each recording.
-        grids: The process grids that the program is known to use.
+        grids: The process grids that the program is known to use. On 2, 3, 4 and 6 ranks, a × b × c is q × p × 1, so
+            what looks like a grid of two dimensions there may have three.
+        partners: The process grids in which partners may be neighbours, if not by another rule.
     """
+    if "plane" in grids | partners and all(cubest(ranks) == (*reversed(squarest(ranks)), 1) for _, ranks in recorded):
+        grids |= {"cube"}
     found = []
     for number in NUMBERS:
         values = {number.at(*each) for each in recorded}

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clue.structure import Generator, decided
+from clue.structure.forms import UndeterminedError
 from clue.structure.rules import Search
 from tests.properties import examples
 from tests.structure.judging import EXACT, REFUSED, WRONG, Verdict, judge_there, learn
@@ -56,6 +57,7 @@ COUNTS: dict[str, _Number] = {
     "2 columns": lambda _, ranks: 2 * dims2(ranks)[1],
     "P - 1": lambda _, ranks: ranks - 1,
     "log2 P": lambda _, ranks: (ranks - 1).bit_length(),
+    "ceil(P / 2)": lambda _, ranks: -(-ranks // 2),
     "n / 10": lambda n, _: n // 10,
 }
 #: Sizes of messages in bytes.
@@ -96,10 +98,12 @@ def test_loops_roots_and_sizes_on_grids_are_exact_or_refused(
 
 # On 2, 4 and 6 ranks, half of the ranks equals the rounded-up logarithm.
 @example(recorded=(2, 4, 6), count="2", nbytes="8", periodic=False)
+# On 2, 3, 4 and 6 ranks, it equals half of the ranks, rounded up.
+@example(recorded=(2, 3, 4, 6), count="ceil(P / 2)", nbytes="8", periodic=True)
 @settings(max_examples=examples(30), deadline=None)
 @given(
     recorded=st.lists(st.integers(2, 16), min_size=2, max_size=5, unique=True).map(sorted).map(tuple),
-    count=st.sampled_from(("2", "3", "P - 1", "log2 P", "n / 10")),
+    count=st.sampled_from(("2", "3", "P - 1", "log2 P", "ceil(P / 2)", "n / 10")),
     nbytes=st.sampled_from(("8", "16 n", "8 n² / P", "8 n² / (P P)", "8 (n + P)", "n (n + 1) / 2")),
     periodic=st.booleans(),
 )  # fmt: skip
@@ -127,6 +131,15 @@ def test_any_recorded_numbers_of_ranks_will_do_or_do_not(name: str, ranks: tuple
     sizes = sorted({size for size, _ in case.recorded})
     _assert_exact_or_refused(
         replace(case, recorded=_places(ranks, sizes), targets=_places((9, 12, 16, 25), sizes[-1:]))
+    )
+
+
+@pytest.mark.parametrize("ranks", [(2, 3, 4, 6), (3, 4, 6), (4, 6), (4, 9), (4, 6, 8)])
+@pytest.mark.parametrize("name", ["halo_3d", "torus_3d"])
+def test_grids_of_three_dimensions_are_exact_or_refused(name: str, ranks: tuple[int, ...]) -> None:
+    """On most small numbers of ranks, the third dimension has one rank, as if there were only two."""
+    _assert_exact_or_refused(
+        replace(CASES[name], recorded=_places(ranks, (48, 72, 120)), targets=_places((8, 12, 16, 27), (240,)))
     )
 
 
@@ -166,6 +179,20 @@ def test_as_many_functions_as_numbers_of_ranks_explain_nothing() -> None:
     assert (64 * n * n // p == 56 * n * n - 14 * n * n * p + n * n * p * p).all()
     found = Search(v).rule(64 * n * n // p)
     assert found is None or str(found).startswith("64·")
+
+
+def test_a_rule_as_short_as_the_samples_has_longer_rivals() -> None:
+    """On 2, 3, 4 and 6 ranks, log2 P and ceil(P / 2) are 1, 2, 2 and 3; both are 3 on 5 ranks, but 3 and 4 on 8."""
+    n, p = (np.array(column, np.int64) for column in zip(*product((48, 72, 112), (2, 3, 4, 6)), strict=True))
+    v = {"n": n, "P": p, "rank": 0 * n, "s": p, "r": 0 * n}
+    for times, more in ((1, 0), (2, -1)):
+        rule = Search(v).rule(times * -(-p // 2) + more)
+        assert rule is not None
+        there = {name: np.array([value]) for name, value in (("n", 112), ("P", 8), ("rank", 0), ("s", 8), ("r", 0))}
+        with pytest.raises(UndeterminedError, match="fit all recordings alike and differ there"):
+            rule(there)
+        five = np.array([5])
+        assert rule(there | {"P": five, "s": five}).tolist() == [3 * times + more]
 
 
 def test_a_sum_does_not_replace_a_number_with_one_exception() -> None:

@@ -67,6 +67,17 @@ def test_a_row_of_a_grid_depends_on_its_sides() -> None:
         check(unvaried(_RECORDED, _NONE), 224, 9, {"count": []}, _PLANE)
 
 
+def test_a_grid_of_two_dimensions_may_have_a_third_one() -> None:
+    """Grids on 2, 3, 4 and 6 ranks are 2 x 1, 3 x 1, 2 x 2 and 3 x 2, cubes the same x 1; on 8 ranks 2 x 2 x 2."""
+    rules = {"count": [Rule.constant(5)], "nbytes": [_times(8)]}
+    numbers = unvaried(((50, 2), (77, 3), (50, 4), (112, 6)), _PLANE)
+    check(numbers, 224, 9, rules, _PLANE)  # 3 x 3 x 1
+    with pytest.raises(UndeterminedError, match="c is 1 in all recordings and 2 there"):
+        check(numbers, 224, 8, rules, _NONE)
+    check(unvaried(((50, 2), (77, 3), (50, 4), (112, 6), (50, 8)), _PLANE), 224, 16, rules, _NONE)
+    check(unvaried(((50, 2), (77, 3), (50, 4), (112, 6)), _NONE), 224, 8, rules, _NONE)
+
+
 def test_logarithms_are_numbers_of_iterations() -> None:
     """Three iterations on 6 and 8 ranks may be log2 P, which is four on 16 ranks; sizes may not."""
     numbers = unvaried(((50, 6), (77, 8)), _NONE)
