@@ -500,7 +500,8 @@ def _is_about_threefold(ratios: tuple[float, float]) -> bool:
     return min(ratios) > 2 and max(ratios) < 4
 
 
-#: Pieces of about 0.4 ms as single bursts, then as many in one burst; prints the typical CPU time of each, us.
+#: Pieces of about 0.4 ms as single bursts and, in turn with them, several in one burst, so that both find the core
+#: equally fast and the caches equally cold; prints the CPU time of a piece of each that is little disturbed, us.
 SHORT_BURSTS = """
 import json, statistics, time
 from mpi4py import MPI
@@ -511,8 +512,11 @@ def piece():
 def alone():
     MPI.COMM_WORLD.Iprobe()
     return piece()
-apart, together = [alone() for _ in range(100)], [piece() for _ in range(100)]
-print(json.dumps([1e6 * statistics.median(each) for each in (apart, together)]), flush=True)
+apart, together = [], []
+for _ in range(25):
+    apart += [alone() for _ in range(8)]
+    together += [piece() for _ in range(8)]
+print(json.dumps([1e6 * statistics.quantiles(each)[0] for each in (apart, together)]), flush=True)
 """
 
 
