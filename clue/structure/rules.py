@@ -474,7 +474,7 @@ class Search:
         most = min(form.bits for form in short) + BITS * MARGIN
         return lightest([*short, *(form for form in forms if form.bits <= most)])
 
-    @property
+    @cached_property
     def _chosen(self) -> bool:
         """Whether samples differ in size and number of ranks alone: a user has chosen a few, which may agree by chance.
 

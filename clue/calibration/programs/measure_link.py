@@ -465,12 +465,11 @@ def _usually(happens: Callable[[], bool]) -> bool:
     return votes[True] > votes[False]
 
 
-def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str, object] | None:
-    """Measure the link between two ranks; return the result on rank 0."""
+def measure(comm: MPI.Comm, settings: dict[str, float | list[int]], hosts: list[str]) -> dict[str, object] | None:
+    """Measure the link between two ranks, which run on these hosts; return the result on rank 0."""
     sizes = [int(size) for size in settings["sizes"]]  # type: ignore[union-attr]
     limit = float(settings["time"])  # type: ignore[arg-type]
     buffer = bytearray(max(window_of(size) * size for size in sizes))
-    hosts = comm.gather(MPI.Get_processor_name(), root=0)
     if comm.rank:
         serve(comm, buffer)
         return None
@@ -497,7 +496,7 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
         link.nonblocking(size, max(_LEAST_SAMPLES, min(int(_TURN / link.usual(size)), 100)))
     affordable = [size for size in usable if 4 * link.usual(size) * window_of(size) < limit * _FOR_STREAMS / 4]
     link.until_precise(affordable, progress.begin + limit, streams=True)
-    if hosts and hosts[0] != hosts[1]:
+    if hosts[0] != hosts[1]:
         for size in set(_BOTH_WAYS).intersection(affordable):
             progress.tell(f"streams of {size} B in both directions")
             link.both_ways(size, _LEAST_SAMPLES)
@@ -556,7 +555,7 @@ def main() -> None:
         if comm.rank == 0:
             put({"error": f"ranks must be on two computers for {settings['apart']}, got both on {hosts[0]}"})
         return
-    result = measure(comm, settings)
+    result = measure(comm, settings, hosts)
     if result is not None:
         put({"result": result})
 

@@ -236,8 +236,7 @@ class _Walk:
         assert receive is not None and receive.posted is not None
         assert message.called is not None
         cost = self.costs.message(message.source, message.dest, message.nbytes, message.ready)
-        sees = cost.reads or self.costs.machine.network.progress is Progress.CALLS
-        known = message.envelope if sees and message.envelope is not None else message.ready
+        known = message.known(by_envelope=cost.reads or self.costs.machine.network.progress is Progress.CALLS)
         late = receive.posted > known
         # Data that the receiver reads start when its library sees their envelope; by now it has told the sender, too.
         called = message.answered if cost.reads else message.called

@@ -106,6 +106,10 @@ class Message:
         """When the send is complete, or ``None`` while that is not known."""
         return self.sent
 
+    def known(self, *, by_envelope: bool) -> float:
+        """Return when the receiver's library can know of a rendezvous: as it begins, or when it sees the envelope."""
+        return self.envelope if by_envelope and self.envelope is not None else self.ready
+
 
 class Receive:
     """A posted receive.

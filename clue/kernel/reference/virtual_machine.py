@@ -126,8 +126,7 @@ class VirtualMachine:
                 self._transfer(message, time)
 
         # A library that answers only within calls, or reads the data, does not do so before it has seen the envelope.
-        seen = (self.absences or cost.reads) and message.envelope is not None
-        known = message.envelope if seen and message.envelope is not None else message.ready
+        known = message.known(by_envelope=bool(self.absences) or cost.reads)
         self.within_call(message.dest, max(known, receive.posted), message.order, answer)
 
     def acknowledge(self, message: Message) -> None:
