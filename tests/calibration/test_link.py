@@ -33,7 +33,7 @@ from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Progress, Rendezvous
-from clue.report.calibration.text import network_text
+from clue.report.calibration.text import network_document, network_text
 from clue.units import format_size
 from tests.properties import examples
 from tests.report.cases import rendered
@@ -396,8 +396,14 @@ def test_data_that_the_receiver_reads_wait_for_their_envelope_alone(limit: float
         rows.append(SizeRow(size, half, half if size > limit else call, gap, WINDOW, call))
     eager = EagerLimit(None if limit < 0 else int(limit), int(limit) + 1, "known")
     found = Measurement(tuple(rows), Estimate.alone(0.5e-6), eager, in_calls=True, reads=True)
-    fitted = fit_link(replace(found, exchange=Estimate.alone(7e-6)))
+    calibrated = calibrate_link(replace(found, exchange=Estimate.alone(7e-6)))
+    fitted = calibrated.fitted
     assert fitted.link.rendezvous is Rendezvous.READ
+    told = rendered(network_text(calibrated, None), 160)
+    assert "data are read by the receiver" in told and "only within calls" in told
+    document = network_document(calibrated, None, "x.yaml")["between_nodes"]
+    assert isinstance(document, dict)
+    assert (document["rendezvous"], document["progress"]) == ("read", "calls")
     judged = residuals(found, pair(fitted.link, fitted.progress)).one_way
     assert max(abs(each.error) for each in judged) < 0.02
     assert fitted.link.send_delay(1 << 20) == pytest.approx(1e-6, rel=0.02)

@@ -245,7 +245,7 @@ def test_the_duplicates_of_pkl5(recorded: Recorded) -> None:
 
         comm.Barrier()
         if rank == 0:
-            time.sleep(0.3)
+            time.sleep(1)
         pkl5.Intracomm(comm).gather(rank)
         pkl5.Intracomm(comm).gather(rank)
         half = comm.Split(rank > 0)
@@ -257,6 +257,7 @@ def test_the_duplicates_of_pkl5(recorded: Recorded) -> None:
     )
     made = [named(trace, rank, "_commctx_intra") for rank in range(RANKS)]
     assert [[row.op for row in of] for of in made] == [[Op.LOCAL] * 2] * RANKS
+    # On a busy computer, ranks may leave the barrier half a second late.
     assert all(of[0].took > 0.2 for of in made[1:])
     sent = [[trace.head.communicators[row.comm] for row in named(trace, rank, "Isend")] for rank in range(RANKS)]
     whole, bridge = sent[0][0], sent[0][-1]

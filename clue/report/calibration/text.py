@@ -12,7 +12,7 @@ from clue.calibration.measurement import Estimate
 from clue.calibration.network import Calibration
 from clue.calibration.processor import NodeCalibration
 from clue.calibration.residuals import Residual, summary
-from clue.machine import Curve
+from clue.machine import Curve, Progress, Rendezvous
 from clue.report.machine.document import cold_start_document
 from clue.report.machine.text import cold_start_words
 from clue.report.shared.document import fields
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _PLACES = ("between nodes", "within a node")
+_RENDEZVOUS = {Rendezvous.READ: "data are read by the receiver", Rendezvous.WRITE: "data are sent by the sender"}
 
 
 def network_text(between: Calibration | None, within: Calibration | None) -> RenderableType:
@@ -47,7 +48,11 @@ def _link_text(place: str, calibration: Calibration) -> Iterator[RenderableType]
             ("transmission delay", _curve(link.transmission_delay)),
             ("receive delay", format_time(link.receive_delay)),
             ("receive overhead", "" if link.receive_overhead is None else format_time(link.receive_overhead)),
+            ("call of a send", "" if link.send_overhead is None else _curve(link.send_overhead)),
             ("eager limit", limit),
+            ("acknowledged", "" if link.acknowledged_from is None else f"from {format_size(link.acknowledged_from)}"),
+            ("rendezvous", _RENDEZVOUS[link.rendezvous] if link.eager_limit is not None else ""),
+            ("progress", "only within calls" if calibration.fitted.progress is Progress.CALLS else ""),
             ("token bucket", f"{format_size(link.bucket)} at once after idle time" if link.bucket else ""),
             ("copies at once", f"{format_size(copied)}/s together" if copied is not None else ""),
             ("reduction delay", _per_byte(measurement.reduction)),
@@ -134,7 +139,10 @@ def _link_document(calibration: Calibration) -> dict[str, object]:
         **fields(measurement, "mpi", "date"),
         "send_delay": _points(fitted.link.send_delay),
         "transmission_delay": _points(fitted.link.transmission_delay),
-        **fields(fitted.link, "receive_delay", "receive_overhead", "eager_limit"),
+        "send_overhead": None if fitted.link.send_overhead is None else _points(fitted.link.send_overhead),
+        **fields(fitted.link, "receive_delay", "receive_overhead", "eager_limit", "acknowledged_from"),
+        "rendezvous": fitted.link.rendezvous.value,
+        "progress": fitted.progress.value,
         "copy_time": None if fitted.link.copy_time is None else _points(fitted.link.copy_time),
         "copy_bandwidth": fitted.copy_bandwidth,
         "reduction_delay": None if measurement.reduction is None else asdict(measurement.reduction),
