@@ -67,8 +67,9 @@ _Floats = npt.NDArray[np.float64]
 _DENOMINATOR, _NEAR = 4096, 1e-9
 #: Number of distinct samples in a search, chosen evenly; a result is checked on all samples.
 _LOOKED_AT = 400
-#: Number of samples needed in excess of the coefficients, so that at least one sample tests a rule.
-_MORE = 1
+#: Number of samples needed in excess of the coefficients, so that at least one sample tests a rule; bits by which these
+#: must exceed those of the choice among several sums, so that one of the sums fits random samples in 1 of 8 cases.
+_MORE, _SURE = 1, 3.0
 #: Surroundings whose values differ at a target, beside numbers of iterations; least eigenvalue of the Gram matrix of
 #: linearly independent columns of length 1.
 _EXTRAPOLATED, _DEPENDENT = ("n", "P", "s"), 1e-10
@@ -102,6 +103,11 @@ def _independent(gram: _Floats) -> bool:
     """Tell whether columns are linearly independent, given their inner products."""
     lengths = np.sqrt(np.diag(gram))
     return bool(lengths.all() and np.linalg.eigvalsh(gram / np.outer(lengths, lengths))[0] >= _DEPENDENT)
+
+
+def _needed(tried: int) -> float:
+    """Return the bits that samples beyond the coefficients must have, given the number of sums tried."""
+    return log2(tried) + _SURE if tried > 1 else 0.0
 
 
 def _lengths(rows: _Floats) -> _Floats:
@@ -617,8 +623,8 @@ class Search:
             if any(map(_independent, grams)):
                 continue
             sums = np.cumsum(grams, axis=0)
-            needed = next((i for i, gram in enumerate(sums, 1) if _independent(gram)), len(values))
-            if log2(tried) > (len(values) - needed) * self.bits(y) / self.length:
+            enough = next((i for i, gram in enumerate(sums, 1) if _independent(gram)), len(values))
+            if _needed(tried) > (len(values) - enough) * self.bits(y) / self.length:
                 return False
         return True
 
@@ -628,7 +634,7 @@ class Search:
         A sum of several products that is not solved yet has at least two terms: those with fewer were tried before.
         """
         free = self.length - terms
-        return free >= _MORE and log2(tried) <= free * self.bits(y) / self.length
+        return free >= _MORE and _needed(tried) <= free * self.bits(y) / self.length
 
     def _fits(self, form: Sum, y: Integers) -> bool:
         try:
