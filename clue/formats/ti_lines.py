@@ -153,8 +153,9 @@ class _Reader:
     def _find_codes(self) -> Integers:
         codes = np.append(self._lines.which(_ACTION, _NAMES), _CODES["waitall"])
         unknown = np.flatnonzero(codes[:-1] < 0)
-        rule = f"action must be one of {', '.join(NAMES)}"
-        self._faults.note(unknown, rule, lambda line: repr(" ".join(self._lines.words(line))))
+        # Traces of SMPI can have thousands of these lines: the list is told once.
+        for those, rule in ((unknown[:1], f"one of {', '.join(NAMES)}"), (unknown[1:], "one that SimGrid replays")):
+            self._faults.note(those, f"action must be {rule}", lambda line: repr(" ".join(self._lines.words(line))))
         return codes
 
     def _find_default(self) -> Integers:

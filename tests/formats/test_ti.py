@@ -536,7 +536,11 @@ BAD = {
     "bcast 8 2": r"t\.0:1: root must be a rank from 0 to 1, got 2$",
     "sendRecv 7 1 8 2": r"t\.0:1: source must be a rank from 0 to 1, got 2$",
     "wait 0 1 x": r"t\.0:1: source, destination and tag of a request must be a whole number .*, got x$",
-    "init; fly": r"t\.0:2: action must be one of init",
+    "init; fly; Ssend 1 0 5; Startall": (
+        r"t\.0:2: action must be one of init, .*, compute, sleep, got '0 fly'\n"
+        r".*t\.0:3: action must be one that SimGrid replays, got '0 Ssend 1 0 5'\n"
+        r".*t\.0:4: action must be one that SimGrid replays, got '0 Startall'$"
+    ),
     "gatherv 4 4": r"t\.0:1: gatherv must have 3 numbers after it, got 2$",
     "gatherv 4 4 x": r"t\.0:1: size must be a whole number of at most 15 digits, got x$",
     "gatherv 4 4 4; gatherv 4 4 -3; gatherv 4 -2 4": (
