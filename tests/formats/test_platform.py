@@ -261,6 +261,13 @@ def test_names_do_not_break_the_comment(name: str, said: str) -> None:
     assert f"<!-- {said}, 1 node, 2 processors -->" in xml
 
 
+def test_a_list_of_hosts_with_blanks_in_its_name_is_told() -> None:
+    """SimGrid 3.32 opens a platform with blanks in its name, but no list of hosts."""
+    told = "smpirun opens no file with blanks in its name after -hostfile: rename 'my pair.hosts'"
+    assert told in write_platform(machine(), "my pair.xml").hints
+    assert not any("blanks" in each for each in write_platform(machine(), "pair.xml").hints)
+
+
 def test_the_list_of_hosts_does_not_replace_the_platform() -> None:
     """A platform that is named as its list of hosts is refused: only the list would be left."""
     assert list(write_platform(machine(), "pair.xml").files) == ["pair.xml", "pair.hosts"]

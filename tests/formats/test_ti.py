@@ -55,6 +55,15 @@ def test_messages_and_bursts() -> None:
     assert remarks == ()
 
 
+@pytest.mark.parametrize(("name", "rename"), [("run.ti", ()), ("my run.ti", ("'my run.ti'",))])
+def test_what_smpirun_needs_of_files_is_told(name: str, rename: tuple[str, ...]) -> None:
+    """SimGrid 3.32 aborts if it runs in another folder than that of the list, or if the list's name has blanks."""
+    speed, folder, *others = write_ti(TraceBuilder(1).build(), name).hints
+    assert speed == "computation is written at 1e+09 flop/s of CPU time"
+    assert folder == f"run smpirun in the folder of {name}, where it looks for the files of ranks"
+    assert [each.split("rename ")[1] for each in others] == list(rename)
+
+
 def test_speed_scales_flops() -> None:
     """At half the speed, 2 us are 1000 flops."""
     trace = TraceBuilder(1)
