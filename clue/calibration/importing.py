@@ -3,10 +3,10 @@
 ============ =========================================================================================================
 osu          OSU micro-benchmarks: osu_latency (half round trips), osu_bw (time per message of a stream), osu_mbw_mr
              (the same for several pairs together), osu_multi_lat (half round trips of several pairs at once), osu_bibw
-             (time per message of streams in both directions); other benchmarks in the same file are skipped
+             (time per message of streams in both directions); a note names other benchmarks in the same file
 imb          Intel MPI Benchmarks: PingPong and Multi-PingPong (half round trips of one or several pairs), Uniband and
              Biband (time per message of streams between some pairs, in one or both directions), Sendrecv of two
-             processes (a message in both directions); other benchmarks in the same file are skipped
+             processes (a message in both directions); a note names other benchmarks in the same file
 netpipe      NetPIPE: its output, or its np.out (half round trips)
 csv          a column ``size`` in bytes, and times with their unit in the header, or rows of several OSU benchmarks
 ============ =========================================================================================================
@@ -40,6 +40,10 @@ _MEGA = 1e6
 #: Plausible range of a message time, seconds: a value outside has a wrong unit or is not a time.
 _SHORTEST, _LONGEST = 1e-12, 1e6
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+#: A line of a benchmark's head after the number of its rank: ``0: # OSU …``, ``[1,0]<stdout>: # OSU …``, ``[0] # …``.
+_LABELLED = re.compile(
+    r"^[ \t]*(?:\d+:|\[\d+(?:,\d+)?\](?:<stdout>)?:?)[ \t]*# ?(?:OSU|Size|Benchmarking)\b", re.MULTILINE
+)
 #: Number of messages that osu_bw and Uniband send by default before they wait for an answer.
 _WINDOW = 64
 #: Assumptions about properties that no imported benchmark measures.
@@ -84,6 +88,12 @@ def _damaged(name: str, rows: int) -> list[str]:
     return [f"validation: {_file(name)} says that data arrived damaged in {count_of(rows, 'row')}: measure again"]
 
 
+def _unused(name: str, benchmarks: Iterable[str]) -> list[str]:
+    """Name the benchmarks of a file that say nothing of a link."""
+    others = ", ".join(dict.fromkeys(benchmarks))
+    return [f"benchmarks: {_file(name)} also has {others}: not used"] if others else []
+
+
 def _rate(window: int) -> _Figure:
     """Convert a message rate to the time per message, its reciprocal."""
     return lambda size, number: (
@@ -124,6 +134,12 @@ def read_benchmark(
         UsageError: If it does not have that form, or contains no times.
     """
     text = text.removeprefix("\ufeff")
+    if labelled := _LABELLED.search(text):
+        line = 1 + text.count("\n", 0, labelled.start())
+        raise UsageError(
+            f"{name}:{line}: lines must be as the benchmark printed them, got {labelled[0]!r}: remove the numbers of "
+            "ranks before them, which srun --label and mpirun --tag-output write"
+        )
     form = form or _form_of(text, name)
     if form not in FORMS:
         raise UsageError(f"{name}: form must be one of {', '.join(FORMS)}, got {form!r}")
@@ -254,7 +270,9 @@ def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
         got = ", ".join(others) or "no table"
         raise UsageError(f"{name}: benchmark must be one of {_OSU_NAMES}, got {got}")
     named = ", ".join(dict.fromkeys(filter(None, titles)))
-    return _measurement(rows, f"{named} ({name})" if named else name, notes=(*notes, *_damaged(name, failed)))
+    return _measurement(
+        rows, f"{named} ({name})" if named else name, notes=(*notes, *_unused(name, others), *_damaged(name, failed))
+    )
 
 
 def _about_osu(title: str, above: str, rows: Sequence[SizeRow], name: str) -> Iterator[str]:
@@ -316,23 +334,28 @@ def _read_imb(text: str, name: str, _: Mapping[str, str]) -> Measurement:
     heads = list(_IMB_HEAD.finditer(text))
     ends = [*(head.start() for head in heads), len(text)][1:]
     rows: list[SizeRow] = []
+    others: list[str] = []
     failed = 0
     for head, end in zip(heads, ends, strict=True):
-        rows += _imb_table(text, name, head, end)
+        table = _imb_table(text, name, head, end)
+        rows += table or ()
+        if table is None:
+            others.append(f"{head[1]} of more than two processes" if head[1] in _IMB_BENCHMARKS else head[1])
         failed += _imb_damaged(text, head, end)
     if not rows:
         got = ", ".join(dict.fromkeys(head[1] for head in heads)) or "none"
         raise UsageError(f"{name}: times of {', '.join(_IMB_BENCHMARKS)} must be among the benchmarks, got {got}")
     named = ", ".join(dict.fromkeys(head[1] for head in heads if head[1] in _IMB_BENCHMARKS))
     source = f"Intel MPI Benchmarks {named} ({name})"
-    return _measurement(rows, source, _field(text, "MPI Version"), _field(text, "Date"), _damaged(name, failed))
+    notes = (*_unused(name, others), *_damaged(name, failed))
+    return _measurement(rows, source, _field(text, "MPI Version"), _field(text, "Date"), notes)
 
 
-def _imb_table(text: str, name: str, head: re.Match[str], end: int) -> Iterator[SizeRow]:
-    """Yield the rows of a benchmark if it is used here; Sendrecv among more than two processes is not."""
+def _imb_table(text: str, name: str, head: re.Match[str], end: int) -> list[SizeRow] | None:
+    """Return the rows of a benchmark; ``None`` if it is not used here, as Sendrecv among more than two processes."""
     benchmark = head[1]
     if benchmark not in _IMB_BENCHMARKS:
-        return
+        return None
     names, figure, sign, ranks, both_ways = _IMB_BENCHMARKS[benchmark]
     columns = _IMB_COLUMNS.search(text, head.end(), end)
     words = columns[0].split() if columns else []
@@ -344,9 +367,10 @@ def _imb_table(text: str, name: str, head: re.Match[str], end: int) -> Iterator[
     count = int(stated[1]) if stated else ranks if benchmark == "PingPong" else 0
     if count < ranks:
         raise UsageError(f"{name}: header of {benchmark} must state the number of processes, got none that does")
-    if benchmark != "Sendrecv" or count == ranks:
-        rows = _table(text, name, (words.index("#bytes"), column), figure, columns.end(), end=end)
-        yield from _shared(rows, count // ranks, both_ways)
+    if benchmark == "Sendrecv" and count != ranks:
+        return None
+    rows = _table(text, name, (words.index("#bytes"), column), figure, columns.end(), end=end)
+    return list(_shared(rows, count // ranks, both_ways))
 
 
 def _imb_damaged(text: str, head: re.Match[str], end: int) -> int:
@@ -463,7 +487,8 @@ def _read_csv(text: str, name: str, where: Mapping[str, str]) -> Measurement:
         )
         raise UsageError(f"{name}: {wanted}")
     found = list(_long_rows(rows, columns, name, where) if "benchmark" in columns else _wide_rows(rows, columns, name))
-    notes = [_UNSTATED] if any(row.window for row in found) else []
+    others = [row["benchmark"] for row in rows if row.get("benchmark", "osu_bw") not in _BENCHMARKS]
+    notes = [*([_UNSTATED] if any(row.window for row in found) else []), *_unused(name, others)]
     return _measurement(found, name + (f" ({_chosen(where)})" if where else ""), notes=notes)
 
 

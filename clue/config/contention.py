@@ -132,12 +132,16 @@ def _from_one_byte(first: float, per_byte: float) -> Curve:
 
 
 def loggops_link(form: LogGOPSForm) -> Link:
-    """Build the link of a LogGOPS network: send time o + (m-1) O, transmission time L + (m-1) G, receive time o."""
+    """Build the link of a LogGOPS network: messages travel L + (m-1) G after o; sends take o + (m-1) O, receives o.
+
+    O is processor time beside the network: as in LogGOPSim, the first byte leaves after o.
+    """
     return Link(
-        send_delay=_from_one_byte(form.o, form.O),
+        send_delay=Curve.line(form.o),
         transmission_delay=_from_one_byte(form.L, form.G),
         receive_delay=form.o,
         eager_limit=form.S,
+        send_overhead=_from_one_byte(form.o, form.O) if form.O else None,
     )
 
 

@@ -70,12 +70,23 @@ def _of_delays(machine: Machine, link: Link) -> Iterator[_Remark]:
         curves["transmission delay within a node"] = local.transmission_delay
     for name, curve in curves.items():
         line = Curve.line(curve(0), curve.slopes[-1])
-        taken = f"its value at 0 B and last slope are taken: {_curve(line)}"
+        taken = f"its value at 0 B and last slope are taken: {_curve(line)}{_farthest(curve, line)}"
         yield f"{name} is no straight line;", [] if _is_line(curve) else [""], taken
+    words = "link has a send delay above its eager limit|links have send delays above their eager limits"
+    rest = f"{_LEFT_OUT} for blocking sends: SimGrid charges it to Isends and eager messages only"
+    yield words, _waiting_sends(link), rest
     here, there = _figures(local), _figures(link)
     own = ", ".join(f"{name} {told}" for name, (value, told) in here.items() if value != there[name][0]) if used else ""
     words = "link within a node differs from the link between nodes"
     yield words, [own] if own else [], f"{_LEFT_OUT}: SimGrid's options hold for both"
+
+
+def _waiting_sends(link: Link) -> list[str]:
+    """Return the send delay of a link if messages that wait for their receive have one."""
+    limit, delay = link.eager_limit, link.send_delay
+    if limit is None or not (delay.slopes[-1] or delay(limit + 1)):
+        return []
+    return [f"{_curve(delay)}, limit {format_size(limit)}"]
 
 
 def _of_contention(machine: Machine, link: Link) -> Iterator[_Remark]:
@@ -100,6 +111,13 @@ def _of_contention(machine: Machine, link: Link) -> Iterator[_Remark]:
 
 def _is_line(curve: Curve) -> bool:
     return len(set(curve.slopes)) == 1 and curve(0) == curve.times[0] - curve.sizes[0] * curve.slopes[0]
+
+
+def _farthest(curve: Curve, line: Curve) -> str:
+    """Return how far a line is from a curve at the farthest of its points."""
+    size = max(curve.sizes, key=lambda size: abs(line(size) - curve(size)))
+    gap = line(size) - curve(size)
+    return f", {format_time(abs(gap))} too {'long' if gap > 0 else 'short'} at {format_size(size)}" if gap else ""
 
 
 def _per_byte(slope: float) -> str:

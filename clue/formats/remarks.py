@@ -58,3 +58,10 @@ class Written:
     files: Mapping[str, str]
     remarks: tuple[str, ...]
     hints: tuple[str, ...] = ()
+
+
+def without_blanks(name: str, option: str) -> tuple[str, ...]:
+    """Return a hint if ``smpirun`` cannot open a file of this name, as its options split words at blanks."""
+    if not any(letter.isspace() for letter in name):
+        return ()
+    return (f"smpirun opens no file with blanks in its name after {option}: rename {name!r}",)

@@ -29,6 +29,7 @@ class Action:
         tag: The tag.
         size: The size, in elements.
         datatype: The number of the elements' datatype, which may be missing.
+        sender: The number of the root's datatype, which holds if the line ends before ``datatype``.
         root: The root, which may be missing and is then 0.
         flops: The computation that follows, in flop.
         lists: Positions at which lists with one number for each rank begin.
@@ -42,6 +43,7 @@ class Action:
     tag: int = NOWHERE
     size: int = NOWHERE
     datatype: int = NOWHERE
+    sender: int = NOWHERE
     root: int = NOWHERE
     flops: int = NOWHERE
     lists: tuple[int, ...] = ()
@@ -53,7 +55,8 @@ def actions(rank: int, size: int) -> Mapping[str, Action]:
     n = size
     return _SAME | {
         "gatherv": Action(3 + n, 6 + n, Op.GATHERV, size=2, root=3 + n, datatype=4 + n, lists=(3,)),
-        "scatterv": Action(2 + n, 6 + n, Op.SCATTERV, size=2 + rank, root=3 + n, datatype=4 + n, lists=(2,)),
+        # Only the root knows the sizes of all ranks: SMPI writes zeros on the others.
+        "scatterv": Action(3 + n, 6 + n, Op.SCATTERV, size=2 + n, root=3 + n, datatype=5 + n, sender=4 + n, lists=(2,)),
         "allgatherv": Action(3 + n, 5 + 2 * n, Op.ALLGATHERV, size=2, datatype=3 + n, lists=(3,)),
         "alltoallv": Action(4 + 2 * n, 6 + 2 * n, Op.ALLTOALLV, datatype=4 + 2 * n, lists=(3, 4 + n), sent=3),
         "reducescatter": Action(
@@ -84,7 +87,7 @@ _SAME: dict[str, Action] = {
     "alltoall": Action(3, 6, Op.ALLTOALL, size=2, datatype=4),
     "alltoallv": Action(),
     "gather": Action(3, 7, Op.GATHER, size=2, root=4, datatype=5),
-    "scatter": Action(4, 7, Op.SCATTER, size=3, root=4, datatype=6),
+    "scatter": Action(4, 7, Op.SCATTER, size=3, root=4, datatype=6, sender=5),
     "gatherv": Action(),
     "scatterv": Action(),
     "allgather": Action(3, 6, Op.ALLGATHER, size=2, datatype=4),

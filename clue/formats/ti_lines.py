@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +30,10 @@ _ACTION = 1
 _DATATYPES = 2
 _WHOLE = f"must be a whole number of at most {DIGITS} digits"
 _NOT_NEGATIVE = "must not be negative"
-_WILDCARDS = ": wildcards do not say what they matched"
+_NOBODY = "a line without a partner (MPI_PROC_NULL) must be left out"
+_WILD_TAG = ": wildcards do not say what they matched"
+_WILD_SOURCE = f"{_WILD_TAG}, and {_NOBODY}"
+_DERIVED = ": these traces do not have the sizes of derived datatypes"
 _NAMES = Names(NAMES)
 _CODES = {name: code for code, name in enumerate(NAMES)}
 
@@ -150,8 +153,9 @@ class _Reader:
     def _find_codes(self) -> Integers:
         codes = np.append(self._lines.which(_ACTION, _NAMES), _CODES["waitall"])
         unknown = np.flatnonzero(codes[:-1] < 0)
-        rule = f"action must be one of {', '.join(NAMES)}"
-        self._faults.note(unknown, rule, lambda line: repr(" ".join(self._lines.words(line))))
+        # Traces of SMPI can have thousands of these lines: the list is told once.
+        for those, rule in ((unknown[:1], f"one of {', '.join(NAMES)}"), (unknown[1:], "one that SimGrid replays")):
+            self._faults.note(those, f"action must be {rule}", lambda line: repr(" ".join(self._lines.words(line))))
         return codes
 
     def _find_default(self) -> Integers:
@@ -250,12 +254,13 @@ class _Reader:
     def _take_partner(self, action: Action, at: Integers) -> Integers:
         """Read partner, tag and root."""
         if action.peer != NOWHERE:
-            at, ranks = self._rank_at(action.peer, at, "partner", _WILDCARDS)
+            receives = action.op in {Op.RECV, Op.IRECV}
+            at, ranks = self._rank_at(action.peer, at, "partner", _WILD_SOURCE if receives else f": {_NOBODY}")
             self._peer[at] = ranks
         if action.tag != NOWHERE:
             at, tags = self._whole(action.tag, at, "tag")
             low, high = tags >= 0, tags <= LARGEST_TAG
-            self._keep(at, low, "tag must be at least 0", action.tag, _WILDCARDS)
+            self._keep(at, low, "tag must be at least 0", action.tag, _WILD_TAG)
             self._keep(at, high, f"tag must be at most {LARGEST_TAG}", action.tag)
             at = at[low & high]
             self._tag[at] = tags[low & high]
@@ -277,16 +282,26 @@ class _Reader:
         return self._keep_typed(action, at, good)
 
     def _keep_typed(self, action: Action, at: Integers, good: Mask) -> Integers:
-        return self._keep(at, good, f"datatype must be a number from 0 to {len(_BYTES) - 1}", action.datatype)
+        rule = f"datatype must be a number from 0 to {len(_BYTES) - 1}"
+        self._faults.note(at[~good], rule, lambda line: self._kind(action, self._lines.words(line)))
+        return at[good]
+
+    @staticmethod
+    def _kind(action: Action, words: Sequence[str]) -> str:
+        """Return the datatype of a line, and why it has no size."""
+        kind = words[action.datatype if len(words) > action.datatype else action.sender]
+        return kind + (_DERIVED if kind == "-1" else "")
 
     def _unit(self, action: Action, at: Integers) -> tuple[Integers, Mask]:
         """Return the bytes of an element on each line, and which lines have a valid datatype."""
-        there = self._lines.has(at, action.datatype)
+        ends_before = (action.sender != NOWHERE) & ~self._lines.has(at, action.datatype)
+        word = np.where(ends_before, action.sender, action.datatype)
+        there = self._lines.count[at] > word
         if action.op is Op.ALLGATHERV:
             # Displacements may follow the sizes instead of two datatypes, or after them: one for each rank.
             further = self._lines.count[at] - action.datatype
             there &= (further <= _DATATYPES) | (further > self._size)
-        kind, good = self._lines.whole(at, action.datatype)
+        kind, good = self._lines.whole(at, word)
         good &= (kind >= 0) & (kind < len(_BYTES))
         return np.where(there, _BYTES[np.where(good, kind, 0)], self._default[at]), good | ~there
 
@@ -327,7 +342,7 @@ class _Reader:
 
     def take_sendrecv(self, at: Integers) -> None:
         """Also read the source; both tags are 0."""
-        at, ranks = self._rank_at(5, at, "source", _WILDCARDS)
+        at, ranks = self._rank_at(5, at, "source", _WILD_SOURCE)
         self._source[at] = ranks
 
     def take_allgatherv(self, at: Integers) -> None:

@@ -355,12 +355,36 @@ def test_a_table_without_a_title_is_told() -> None:
 
 
 def test_benchmarks_of_one_job_are_told_apart() -> None:
-    """A file with several benchmarks is read part by part, in any order; unknown benchmarks are ignored."""
+    """A file with several benchmarks is read part by part, in any order; others are named in a note."""
     collective = OSU_LATENCY.replace("OSU MPI Latency", "OSU MPI Broadcast Latency").replace("2.5", "9.5")
     for parts in ((OSU_LATENCY, OSU_BW, collective), (collective, OSU_BW, OSU_LATENCY)):
         found = read_benchmark("\n".join(parts), "job.out")
         assert one_way(found) == {0: 1.5, 1: 1.55, 1024: 2.5}
         assert gaps(found) == {1: 0.5, 1000: 1.0}
+        assert "benchmarks: job.out also has OSU MPI Broadcast Latency Test v5.9: not used" in found.notes
+
+
+def test_benchmarks_that_are_not_used_are_told() -> None:
+    """IMB's Sendrecv is used with two processes only, its PingPing never; a file of used ones alone has no note."""
+    more = "Sendrecv of more than two processes"
+    for text, others in ((IMB, "PingPing"), (IMB_SHARED, more), (f"{IMB}\n{IMB_SHARED}", f"PingPing, {more}")):
+        notes = [note for note in read_benchmark(text, "runs/imb.txt").notes if note.startswith("benchmarks")]
+        assert notes == [f"benchmarks: imb.txt also has {others}: not used"]
+    used = IMB.split("#---------------------------------------------------\n# Benchmarking PingPing", maxsplit=1)[0]
+    assert not any(note.startswith("benchmarks") for note in read_benchmark(used, "imb.txt").notes)
+
+
+LABELS = ("0: ", "[1,0]<stdout>:", "[1,0]<stdout>: ", "[0] ")
+
+
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("form", [None, "osu", "imb"])
+def test_lines_with_numbers_of_ranks_are_refused_with_the_reason(label: str, form: str | None) -> None:
+    """``srun --label``, ``mpirun --tag-output`` and ``mpiexec -l`` write numbers of ranks before lines."""
+    for text, line in ((OSU_LATENCY, 1), (IMB, 9)):
+        labelled = "".join(f"{label}{each}\n" for each in text.splitlines())
+        with pytest.raises(UsageError, match=rf"^x\.txt:{line}: lines must be .* remove the numbers of ranks before"):
+            read_benchmark(labelled, "x.txt", form)
 
 
 def test_a_table_without_rows_does_not_take_those_of_the_next() -> None:
@@ -389,7 +413,7 @@ def test_csv_may_know_more_than_benchmarks_do() -> None:
 
 
 def test_rows_of_a_table_of_several_benchmarks_are_chosen() -> None:
-    """Rows of a table are selected by patterns on columns; benchmarks other than of links are ignored."""
+    """Rows of a table are selected by patterns on columns; benchmarks other than of links are named in a note."""
     found = read_benchmark(STUDY, "study.csv", where={"nodes": "32", "experiment": "aws/*"})
     assert one_way(found) == {0: 15.5}
     assert gaps(found) == {1000: 1.0}

@@ -400,7 +400,8 @@ def test_loggops_is_a_link_with_its_ports() -> None:
     """LogGOPSim's example: 1024 B are 1023 further bytes of 6 ns, and an empty message counts as 1 B."""
     network = machine(loggops={**LOGGOPS, "O": "2 ns/B", "S": "64 KB"}).network
     link = network.between_nodes
-    assert link.send_delay(1024) == pytest.approx(1500e-9 + 1023 * 2e-9)
+    assert link.send_delay(1024) == 1500e-9 and link.send_overhead is not None
+    assert link.send_overhead(1024) == pytest.approx(1500e-9 + 1023 * 2e-9)
     assert link.transmission_delay(1024) == pytest.approx(2500e-9 + 1023 * 6e-9)
     assert (link.receive_delay, link.eager_limit) == (1500e-9, 64_000)
     assert [link.transmission_delay(size) for size in (0, 1)] == [2500e-9] * 2
@@ -412,7 +413,20 @@ def test_loggops_is_a_link_with_its_ports() -> None:
 def test_loggops_without_overhead_per_byte_and_limit_sends_eagerly_at_a_constant_cost() -> None:
     """Without O and S, a send costs o and every message is eager, as in LogGOPSim."""
     link = machine(loggops=LOGGOPS).network.between_nodes
-    assert (link.send_delay(10**6), link.eager_limit) == (1500e-9, None)
+    assert (link.send_delay(10**6), link.send_overhead, link.eager_limit) == (1500e-9, None, None)
+
+
+@pytest.mark.parametrize("per_byte", [0, 2, 6])
+def test_overhead_per_byte_is_beside_the_network(per_byte: int) -> None:
+    """A send of 1000 B takes o + 999 O; the message is there after o + L + 999 G = 9994 ns, and received o later.
+
+    LogGOPSim gives 1500 + 999 O and 11494 ns, too, for any O up to G = 6 ns/B.
+    """
+    built = TraceBuilder(2)
+    built[0].send(1, 1000)
+    built[1].recv(0)
+    result = simulate(built.build(), machine(2, loggops={**LOGGOPS, "O": f"{per_byte} ns/B"}))
+    assert [rank.finish * 1e9 for rank in result.ranks] == pytest.approx([1500 + 999 * per_byte, 11494], rel=1e-12)
 
 
 def test_loggops_may_state_another_contention() -> None:

@@ -222,6 +222,19 @@ def test_receives_in_any_order_pay_their_overhead_when_messages_come(tmp_path: P
     assert [remark[:54] for remark in converted.remarks] == ["5 receives that may come in any order are taken in tha"]
 
 
+@pytest.mark.parametrize(("burst", "finish"), [(0, 365_494), (1_000_000, 1_001_500)], ids=["waits", "computes"])
+def test_data_arrive_beside_computation(burst: int, finish: float, tmp_path: Path) -> None:
+    """60 KB are there after o + L + 59,999 G = 363,994 ns; the receive takes o = 1500, and nothing of 59,999 G.
+
+    LogGOPSim also ends after 365,494 ns without a burst, but takes 59,999 G = 359,994 ns longer after it.
+    """
+    receive = f"rank 1 {{\nl1: calc {burst}\nl2: recv 60000b from 0 tag 0\nl2 requires l1\n}}"
+    (tmp_path / "x.goal").write_text(f"num_ranks 2\nrank 0 {{\nl1: send 60000b to 1 tag 0\n}}\n{receive}\n")
+    converted = read_goal(tmp_path / "x.goal")
+    assert loggops_finishes(converted.trace) == pytest.approx([1500, finish], rel=1e-12)
+    assert converted.remarks == ()
+
+
 def test_long_receives_stay_posted_together(tmp_path: Path) -> None:
     """Long receives without order are posted together, as senders wait for them; a remark says so."""
     (tmp_path / "x.goal").write_text(reduction(100_000))

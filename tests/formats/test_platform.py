@@ -25,6 +25,11 @@ from clue.machine import (
 )
 from clue.machine.contention.topology import Switch, Switches
 
+#: What the send delay of LINK above its eager limit causes.
+BLOCKED = (
+    "1 link has a send delay above its eager limit (10 us + 1 ns/B, limit 64 KB), which is left out for blocking "
+    "sends: SimGrid charges it to Isends and eager messages only"
+)
 NONE = NoContention()
 LINK = Link(Curve.line(1e-5, 1e-9), Curve.line(4e-5, 2e-9), 5e-6, 64_000)
 LOCAL = Link(Curve.line(0.0), Curve.line(1e-6, 1e-10))
@@ -139,7 +144,32 @@ def test_bent_curves_are_told() -> None:
     bent = Link(Curve.line(0.0), Curve.through([(0, 1e-5), (1000, 2e-5), (2000, 9e-5)]))
     remarks = simgrid_platform(machine(link=bent)).remarks
     taken = "1 transmission delay is no straight line; its value at 0 B and last slope are taken: 10 us + 70 ns/B"
-    assert remarks == (taken,)
+    assert remarks == (f"{taken}, 60 us too long at 1 KB",)
+    bent = Link(Curve.line(0.0), Curve.through([(0, 1e-5), (1000, 9e-5), (2000, 9e-5)]))
+    (remark,) = simgrid_platform(machine(link=bent)).remarks
+    assert remark.endswith("last slope are taken: 10 us, 80 us too short at 1 KB")
+
+
+@pytest.mark.parametrize(
+    ("delay", "limit", "told"),
+    [
+        (Curve.line(0.0, 1e-9), 0, "1 ns/B, limit 0 B"),
+        (Curve.line(2e-6), 4096, "2 us, limit 4.096 KB"),
+        (Curve.line(2e-6), None, ""),
+        (Curve.line(0.0), 4096, ""),
+    ],
+    ids=["growing", "constant", "all eager", "none"],
+)
+def test_send_delays_of_blocking_rendezvous_are_told(delay: Curve, limit: int | None, told: str) -> None:
+    """SimGrid 3.32 charges ``smpi/os`` and ``smpi/ois`` to sends that are detached or nonblocking.
+
+    So on a link of 1.2 us, and 50 ps/B each for sending and travelling, ``smpirun`` lets a blocking send of 4 MiB above
+    the limit end after 211 us, and an Isend with its wait after 421 us.
+    """
+    network = Network(Link(delay, Curve.line(1e-5, 1e-9), eager_limit=limit), LOCAL, contention=NONE)
+    remarks = simgrid_platform(Machine("two", (NodeType("one"),) * 2, network)).remarks
+    assert [each for each in remarks if f"eager limit ({told})" in each] == (list(remarks) if told else [])
+    assert len(remarks) == bool(told)
 
 
 def test_a_bent_send_delay_is_written_as_lines_by_size() -> None:
@@ -167,18 +197,20 @@ def test_what_links_and_libraries_state_beyond_delays_is_told() -> None:
         "1 link states how much it lets through at once (bucket: 9 KB), which is left out: SimGrid's links have no "
         "bucket",
         "1 library works within calls only, which is left out: SimGrid's works at any time",
+        BLOCKED,
     )
-    assert simgrid_platform(replace(several, network=Network(LINK, LINK, contention=NONE))).remarks == ()
+    assert simgrid_platform(replace(several, network=Network(LINK, LINK, contention=NONE))).remarks == (BLOCKED,)
 
 
 def test_a_link_within_nodes_that_options_cannot_state_is_told() -> None:
     """Options state send delay, receive delay and eager limit once; nodes of one processor have no link within them."""
     assert simgrid_platform(machine()).remarks == (
+        BLOCKED,
         "1 link within a node differs from the link between nodes (send delay 0 s, receive delay 0 s, eager limit "
         "none), which is left out: SimGrid's options hold for both",
     )
     alone = Machine("alone", (NodeType("one"),) * 2, machine().network)
-    assert simgrid_platform(alone).remarks == ()
+    assert simgrid_platform(alone).remarks == (BLOCKED,)
 
 
 def test_a_single_node_has_the_options_of_its_own_link() -> None:
@@ -217,6 +249,7 @@ def test_properties_of_nodes_are_told_with_their_values() -> None:
         "1 node type has a reduction delay (slow: 2 ns/B), which is left out",
         "1 pair of node types has a link of its own (fast and slow: transmission delay 1 us + 0.1 ns/B, send delay 0 "
         "s, receive delay 0 s, eager limit none), which is left out",
+        BLOCKED,
     )
 
 
@@ -226,6 +259,13 @@ def test_names_do_not_break_the_comment(name: str, said: str) -> None:
     xml = simgrid_platform(replace(machine(nodes=1), name=name)).xml
     assert [host.attrib["id"] for host in ET.fromstring(xml).iter("host")] == ["node-0"]
     assert f"<!-- {said}, 1 node, 2 processors -->" in xml
+
+
+def test_a_list_of_hosts_with_blanks_in_its_name_is_told() -> None:
+    """SimGrid 3.32 opens a platform with blanks in its name, but no list of hosts."""
+    told = "smpirun opens no file with blanks in its name after -hostfile: rename 'my pair.hosts'"
+    assert told in write_platform(machine(), "my pair.xml").hints
+    assert not any("blanks" in each for each in write_platform(machine(), "pair.xml").hints)
 
 
 def test_the_list_of_hosts_does_not_replace_the_platform() -> None:

@@ -11,7 +11,12 @@ from clue.formats.goal_writing import write_goal
 from clue.formats.remarks import Converted
 from clue.formats.ti_reading import read_ti
 from clue.formats.ti_writing import write_ti
+from clue.kernel import simulate
+from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.trace import ANY, PROC_NULL, Flag, Op, TraceBuilder
+
+#: 20 us and 125 MB/s, with nothing for the ranks to do.
+_LINK = Link(Curve.line(0.0), Curve.line(20e-6, 1 / 125e6), 0.0)
 
 
 def written(trace: TraceBuilder, **how: object) -> tuple[list[list[str]], tuple[str, ...]]:
@@ -48,6 +53,15 @@ def test_messages_and_bursts() -> None:
         ["1 init", "1 recv 0 7 100", "1 finalize"],
     ]
     assert remarks == ()
+
+
+@pytest.mark.parametrize(("name", "rename"), [("run.ti", ()), ("my run.ti", ("'my run.ti'",))])
+def test_what_smpirun_needs_of_files_is_told(name: str, rename: tuple[str, ...]) -> None:
+    """SimGrid 3.32 aborts if it runs in another folder than that of the list, or if the list's name has blanks."""
+    speed, folder, *others = write_ti(TraceBuilder(1).build(), name).hints
+    assert speed == "computation is written at 1e+09 flop/s of CPU time"
+    assert folder == f"run smpirun in the folder of {name}, where it looks for the files of ranks"
+    assert [each.split("rename ")[1] for each in others] == list(rename)
 
 
 def test_speed_scales_flops() -> None:
@@ -346,7 +360,10 @@ ACTIONS = {
     "allgather 10 10 0 0": [(Op.ALLGATHER, 0, 0, 80)],
     "scatter 10 20 1": [(Op.SCATTER, 0, 1, 20)],
     "gatherv 4 4 5 1": [(Op.GATHERV, 0, 1, 4)],
+    "scatter 10 20 1 1": [(Op.SCATTER, 0, 1, 80)],
     "scatterv 4 5 4 1 1 1": [(Op.SCATTERV, 0, 1, 16)],
+    "scatterv 4 5 4 1 1": [(Op.SCATTERV, 0, 1, 16)],
+    "scatterv 0 0 4 1 -1 3": [(Op.SCATTERV, 0, 1, 8)],
     "allgatherv 4 4 5": [(Op.ALLGATHERV, 0, 0, 4)],
     "allgatherv 4 4 5 1 1": [(Op.ALLGATHERV, 0, 0, 16)],
     "allgatherv 4 4 5 1 1 0 0": [(Op.ALLGATHERV, 0, 0, 16)],
@@ -454,6 +471,18 @@ scatterv 8 8 8 0 6 6; allgather 8 8 6 6; allgatherv 8 8 8 6 6 0 8; reducescatter
 comm_size 2; finalize"""
 
 
+def test_only_the_root_of_a_scatterv_knows_all_sizes(tmp_path: Path) -> None:
+    """SMPI writes a list of zeros on all ranks but the root: each rank receives as many ints as it says, 4 B each.
+
+    So its own block of 800 KB stays at the root, and 1.2 MB take 20 us + 1.2e6 / 125e6 = 9.62 ms to rank 0.
+    """
+    trace = read(tmp_path, "scatterv 0 0 300000 1 1 1", "scatterv 300000 200000 200000 1 1 1").trace
+    assert trace.rank(0).nbytes.tolist() == [1_200_000]
+    assert trace.rank(1).nbytes.tolist() == [800_000]
+    machine = Machine("pair", (NodeType("node"),) * 2, Network(_LINK, _LINK))
+    assert simulate(trace, machine).makespan == pytest.approx(20e-6 + 1.2e6 / 125e6)
+
+
 def test_no_word_of_an_action_is_left_out(tmp_path: Path) -> None:
     """Lines with all words that an action may have, the optional ones too, are read without a remark on them."""
     actions = LONGEST_LINES.replace("\n", " ")
@@ -480,8 +509,14 @@ def test_what_clue_cannot_hold_is_told(actions: str, tmp_path: Path) -> None:
 
 BAD = {
     "send 2 0 5": r"t\.0:1: partner must be a rank from 0 to 1, got 2$",
-    "recv -555 0 5": r"t\.0:1: partner must be a rank from 0 to 1, got -555: wildcards do not say what they matched$",
-    "sendRecv 7 1 8 -555": r"t\.0:1: source must be a rank from 0 to 1, got -555: wildcards do not say .* matched$",
+    "recv -333 0 5": (
+        r"t\.0:1: partner must be a rank from 0 to 1, got -333: wildcards do not say what they matched, and a line "
+        r"without a partner \(MPI_PROC_NULL\) must be left out$"
+    ),
+    "isend -333 0 5": (
+        r"t\.0:1: partner .* 0 to 1, got -333: a line without a partner \(MPI_PROC_NULL\) must be left out$"
+    ),
+    "sendRecv 7 1 8 -333": r"t\.0:1: source .* 0 to 1, got -333: wildcards .* matched, and .* must be left out$",
     "bcast 8 -1": r"t\.0:1: root must be a rank from 0 to 1, got -1$",
     "recv 1 -444 5": r"t\.0:1: tag must be at least 0, got -444",
     "recv 1 2147483648 5": r"t\.0:1: tag must be at most 2147483647, got 2147483648$",
@@ -495,6 +530,10 @@ BAD = {
     "send 1 zero 5": r"t\.0:1: tag must be a whole number of at most 15 digits, got zero$",
     "send one 0 5": r"t\.0:1: partner must be a whole number of at most 15 digits, got one$",
     "send 1 0 5 60": r"t\.0:1: datatype must be a number from 0 to 59, got 60$",
+    "send 1 0 5 -1": (r"t\.0:1: datatype .* 0 to 59, got -1: these traces do not have the sizes of derived datatypes$"),
+    "scatter 8 8 0 60": r"t\.0:1: datatype must be a number from 0 to 59, got 60$",
+    "scatterv 8 8 8 0 1 60": r"t\.0:1: datatype must be a number from 0 to 59, got 60$",
+    "scatterv 8 8": r"t\.0:1: scatterv must have 3 numbers after it, got 2$",
     "compute": r"t\.0:1: compute must have 1 number after it, got 0$",
     "compute -5": r"t\.0:1: flops must not be negative, got -5$",
     "compute much": r"t\.0:1: flops must be a finite number, got much$",
@@ -506,7 +545,11 @@ BAD = {
     "bcast 8 2": r"t\.0:1: root must be a rank from 0 to 1, got 2$",
     "sendRecv 7 1 8 2": r"t\.0:1: source must be a rank from 0 to 1, got 2$",
     "wait 0 1 x": r"t\.0:1: source, destination and tag of a request must be a whole number .*, got x$",
-    "init; fly": r"t\.0:2: action must be one of init",
+    "init; fly; Ssend 1 0 5; Startall": (
+        r"t\.0:2: action must be one of init, .*, compute, sleep, got '0 fly'\n"
+        r".*t\.0:3: action must be one that SimGrid replays, got '0 Ssend 1 0 5'\n"
+        r".*t\.0:4: action must be one that SimGrid replays, got '0 Startall'$"
+    ),
     "gatherv 4 4": r"t\.0:1: gatherv must have 3 numbers after it, got 2$",
     "gatherv 4 4 x": r"t\.0:1: size must be a whole number of at most 15 digits, got x$",
     "gatherv 4 4 4; gatherv 4 4 -3; gatherv 4 -2 4": (
