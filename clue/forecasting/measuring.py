@@ -121,8 +121,10 @@ def _line(process: subprocess.Popen[str], what: str, limit: float) -> dict[str, 
     timer = threading.Timer(limit, stop)
     timer.start()
     assert process.stdout is not None
-    line = process.stdout.readline()
-    timer.cancel()
+    try:
+        line = process.stdout.readline()
+    finally:
+        timer.cancel()  # after Ctrl-C, too: this process would wait for the timer until the limit
     if not line:
         end(process)
         got = f"none within {limit:g} s" if late.is_set() else f"exit status {process.returncode}"

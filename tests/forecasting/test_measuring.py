@@ -1,6 +1,7 @@
 """Measuring routines: real ones in processes of their own at small sizes, and exact polynomials of memory."""
 
 import platform
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -245,6 +246,21 @@ def test_routines_that_cannot_be_measured(name: str, said: str) -> None:
     with pytest.raises(ForecastError) as caught, bench(name, limit=0.5 if "sleeps" in name else 60.0) as running:
         running.point((5,), 0.0)
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.usefixtures("own")
+def test_an_interrupted_measurement_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C no timer of the limit is left, for which Python would wait before it ends."""
+
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    with bench("own:sleeps", limit=60.0) as running, monkeypatch.context() as patch:
+        patch.setattr(running._process, "stdout", SimpleNamespace(readline=interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            running.point((5,), 0.0)
+    left = [each for each in threading.enumerate() if isinstance(each, threading.Timer)]
+    assert all(each.finished.is_set() for each in left)
 
 
 @pytest.mark.parametrize(
