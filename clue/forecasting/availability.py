@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from clue.errors import ForecastError
-from clue.execution.room import free_memory
+from clue.execution.room import free_memory, memory_group
 from clue.forecasting.values import number, text, whole
 from clue.trace.computer import usable_processors
 
@@ -71,9 +71,10 @@ def share(runnable: float, processors: int) -> float:
 
 
 def conditions() -> str:
-    """Return what the availability depends on besides the load: the nice value and the cores of this process."""
+    """Return what the availability depends on besides the load: nice value, cores and memory limits of this process."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    return f"nice {os.getpriority(os.PRIO_PROCESS, 0)} cores {','.join(map(str, cores))}"
+    of = f"nice {os.getpriority(os.PRIO_PROCESS, 0)} cores {','.join(map(str, cores))}"
+    return f"{of} group {group}" if (group := memory_group()) else of
 
 
 def here(host: str | None = None) -> Availability:

@@ -90,6 +90,14 @@ def test_a_process_of_another_priority_looks_for_itself(tmp_path: Path, monkeypa
             assert forecaster.available().value.cpu == cpu
 
 
+def test_a_process_of_another_job_looks_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a job that leaves 1 MB there is 1 MB; outside of it there is 1 GB, and not the figure of the job."""
+    for group, memory in (("jobs/7", 10**6), ("", 10**9)):
+        monkeypatch.setattr("clue.forecasting.availability.memory_group", partial(str, group))
+        with forecasting(tmp_path, look=partial(idle, memory=memory)) as forecaster:
+            assert forecaster.available().value.memory == memory
+
+
 def test_what_was_measured_here_since_counts(tmp_path: Path) -> None:
     """A routine measured again here, three times as slow, counts at the next question about its need."""
     with forecasting(tmp_path) as forecaster:
