@@ -43,7 +43,9 @@ class Memory:
 
     def __str__(self) -> str:
         terms = [" ".join((format_figure(float(c), 6), *names)) for names, c in self.coefficients.items() if c]
-        return (" + ".join(terms) or "0") + (f" (off by up to {format_size(self.off)})" if self.off else "")
+        return (" + ".join(terms).replace("+ -", "- ") or "0") + (
+            f" (off by up to {format_size(self.off)})" if self.off else ""
+        )
 
 
 def measure_memory(

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.errors import ForecastError, UsageError
+from clue.forecasting import worker
 from clue.forecasting.adaptive import Goal, Survey, first, measure, ranges_of
 from clue.forecasting.benchmarking import benchmark
 from clue.forecasting.measuring import Point, bench
@@ -120,6 +121,7 @@ def test_memory_is_written_with_all_digits_before_the_point() -> None:
     """Exact coefficients keep their digits: 8 m n + 1,234,567."""
     assert str(Memory({("m", "n"): Fraction(8), (): Fraction(1234567)})) == "8 m n + 1,234,567"
     assert str(Memory({("n",): Fraction(1, 3)}, 2000)) == "0.333333 n (off by up to 2 KB)"
+    assert str(Memory({(): Fraction(50), ("n",): Fraction(-5)})) == "50 - 5 n"
 
 
 def test_terms_of_routines_of_users() -> None:
@@ -156,6 +158,7 @@ def ends(n): import os; os._exit(3)
 def sleeps(n): time.sleep(9)
 def loud(n): print("result", n)
 def spawns(n): import subprocess; subprocess.run(["echo", "5"])
+def waits(n): time.sleep(n / 1000)
 def nothing(): pass
 def some(*sizes): pass
 def twice(n):
@@ -210,6 +213,23 @@ def events_of(size: int) -> list[str]:
 
     assert len(times_of(routine, {"n": size}, 0.0)) == LEAST
     return [event.partition(" ")[0] for event in events]
+
+
+@pytest.mark.usefixtures("own")
+def test_what_a_routine_waits_for_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A routine that sleeps for 40 ms takes 40 ms, though it hardly computes; waiting for a core does not count.
+
+    Here it is held up for 2 of 5 s of each run, in which it computes for 1 s: without any wait, this is its time.
+    """
+    with bench("own:waits") as running:
+        assert running.point((40,), 0.0).seconds >= 0.04
+    for waits, own in (((3, 4), 3.0), ((3, 3), 1.0)):
+        clocks = SimpleNamespace(perf_counter=iter((0.0, 5.0)).__next__, process_time=iter((7.0, 8.0)).__next__)
+        with monkeypatch.context() as patch:
+            patch.setattr(worker, "time", clocks)
+            patch.setattr(worker, "_held_up", iter((1.0, 3.0)).__next__)
+            patch.setattr(worker, "_waits", iter(waits).__next__)
+            assert worker._timed(worker._Run(int, ())) == (own, 5.0)
 
 
 def test_operands_are_made_well_before_they_are_used() -> None:
