@@ -15,6 +15,7 @@ from clue.forecasting import availability, shipped
 from clue.forecasting.asking import Address, Peer
 from clue.forecasting.availability import Availability
 from clue.forecasting.figures import HOST, NETWORK, RETRY, Figure, Figures
+from clue.forecasting.memory import DEGREE
 from clue.forecasting.routes import Route, find_route
 from clue.forecasting.routines import specification
 from clue.forecasting.segments import Need, Segments
@@ -135,7 +136,8 @@ class Forecaster:
         measured, segments = self.routine(routine, self.named(host))
         given = measured.routine.sizes(sizes)
         need = segments.need(given)
-        return need, measured.memory.of(sizes), [*_outside(measured, segments, given), *self._changed(measured)]
+        warnings = [*_outside(measured, segments, given), *_guessed(measured, segments, sizes)]
+        return need, measured.memory.of(sizes), warnings + self._changed(measured)
 
     def available(self, host: str | None = None) -> Figure:
         """Return the :class:`Availability` of a host, no older than 30 s if possible.
@@ -435,3 +437,13 @@ def _outside(measured: Measured, segments: Segments, sizes: tuple[int, ...]) -> 
                 f"{measured.routine.name}: {name} = {size} lies outside what was measured, {low:.0f} to {high:.0f}"
             )
     return found
+
+
+def _guessed(measured: Measured, segments: Segments, sizes: Mapping[str, int]) -> list[str]:
+    """Return a caveat if memory does not follow its polynomial."""
+    found = measured.memory
+    if not found.is_guess(sizes, {name: low for name, (low, _) in segments.domain.items()}):
+        return []
+    off = f"off by up to {format_size(found.off)} where it was measured"
+    rule = f"memory follows no polynomial of its sizes of up to degree {DEGREE} ({off})"
+    return [f"{measured.routine.name}: {rule}, so {format_size(found.of(sizes))} is a guess"]

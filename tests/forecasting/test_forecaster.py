@@ -23,6 +23,7 @@ from clue.forecasting.routes import Route
 from clue.forecasting.sequence import Data, Plan, Step
 from clue.forecasting.server import Server, serving
 from clue.listening import check_token
+from clue.units import format_size
 from tests.forecasting.hosts import dgemm, forecasting, idle
 
 CUBE = {"m": 500, "n": 500, "k": 500}
@@ -51,6 +52,22 @@ def test_a_forecast_is_the_need_over_the_share(tmp_path: Path) -> None:
     assert need.seconds == pytest.approx(0.125, rel=1e-3) and memory == 6_000_000 and warnings == []
     assert found.seconds == 4 * need.seconds and (found.low, found.high) == (4 * need.low, 4 * need.high)
     assert found.low <= found.seconds <= found.high and found.inside and found.warnings == ()
+
+
+@pytest.mark.parametrize(("off", "size", "guess"), [(8192, 500, False), (10_000, 500, True), (10_000, 64, True)])
+def test_memory_that_follows_no_polynomial_is_told_to_be_a_guess(
+    tmp_path: Path, off: int, size: int, guess: bool
+) -> None:
+    """The product needs 98,304 B at the smallest sizes, 64 each: 10 KB off are 10 % of them, 8 KB are two pages.
+
+    Sizes of 500 are 6 times as far as the largest at which memory was measured: 6^4 times 10 KB are more than 6 MB.
+    """
+    with forecasting(tmp_path) as forecaster:
+        known = dgemm()
+        forecaster.store.keep(replace(known, memory=replace(known.memory, off=off)))
+        _, memory, warnings = forecaster.need("dgemm", dict.fromkeys("mnk", size))
+    said = f"(off by up to 10 KB where it was measured), so {format_size(memory)} is a guess"
+    assert [each.endswith(said) for each in warnings] == [True] * guess
 
 
 def test_answers_hold_until_figures_are_to_be_measured_anew(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
-from math import prod
+from itertools import combinations_with_replacement, product
+from math import comb, prod
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -110,6 +110,29 @@ def test_memory_of_many_sizes_is_exact(count: int) -> None:
     assert measure_memory(names, size).of(dict.fromkeys(names, 1000)) == (1 + count) * 8_000_000 + 100
 
 
+@pytest.mark.parametrize("count", range(1, 5))
+@pytest.mark.parametrize("ends", [(1, 7), (16, 200), (1000, 9000)])
+def test_memory_of_grids_in_three_dimensions_is_exact(count: int, ends: tuple[int, int]) -> None:
+    """Memory with cubes and products of three sizes: 8 n^3 of one size of 1,600 is 32.768 GB, not 2.6 GB."""
+    names = "abcd"[:count]
+
+    def size(point: tuple[int, ...]) -> int:
+        return 8 * sum(map(prod, combinations_with_replacement(point, 3)))
+
+    found = measure_memory(names, size, [ends] * count)
+    assert found.off == 0 and found.of(dict.fromkeys(names, 1600)) == 8 * comb(count + 2, 3) * 1600**3
+
+
+@pytest.mark.parametrize("low", [64, 1000])
+def test_memory_beyond_the_third_degree_is_a_guess(low: int) -> None:
+    """Memory of n^4 bytes fits no polynomial of up to third degree; jitter of a few bytes is no reason to doubt one."""
+    found = measure_memory(("n",), lambda point: point[0] ** 4, [(low, 9000)])
+    assert found.is_guess({"n": 9000}, {"n": low}) and 2 * found.of({"n": 9000}) < 9000**4
+    found = measure_memory(("n",), lambda point: 8 * point[0] ** 2 + point[0] % 3, [(low, 9000)])
+    assert not found.is_guess({"n": 9000}, {"n": low})
+    assert found.of({"n": 9000}) == pytest.approx(8 * 9000**2, rel=0.01)
+
+
 def test_memory_that_is_no_polynomial_says_how_far_it_is_off() -> None:
     """For memory rounded up to pages of 4,096 B, the polynomial states by how much it is off."""
     found = measure_memory(("n",), lambda point: -(-8 * point[0] ** 2 // 4096) * 4096)
@@ -122,6 +145,7 @@ def test_memory_is_written_with_all_digits_before_the_point() -> None:
     assert str(Memory({("m", "n"): Fraction(8), (): Fraction(1234567)})) == "8 m n + 1,234,567"
     assert str(Memory({("n",): Fraction(1, 3)}, 2000)) == "0.333333 n (off by up to 2 KB)"
     assert str(Memory({(): Fraction(50), ("n",): Fraction(-5)})) == "50 - 5 n"
+    assert str(Memory({("n", "n", "n"): Fraction(8), ("m", "n", "n"): Fraction(2)})) == "8 n^3 + 2 m n^2"
 
 
 def test_terms_of_routines_of_users() -> None:
