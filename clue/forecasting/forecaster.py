@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -17,7 +18,7 @@ from clue.forecasting.availability import Availability
 from clue.forecasting.figures import HOST, NETWORK, RETRY, Figure, Figures
 from clue.forecasting.memory import DEGREE
 from clue.forecasting.routes import Route, find_route
-from clue.forecasting.routines import specification
+from clue.forecasting.routines import specification, version_here
 from clue.forecasting.segments import Need, Segments
 from clue.forecasting.sequence import Plan, Timeline, forecast_sequence
 from clue.forecasting.store import Measured, Store, told
@@ -25,6 +26,8 @@ from clue.forecasting.values import number, text
 from clue.trace.computer import processor_name
 from clue.units import format_size, format_time
 
+#: Version of a module of the user's that is known by its text.
+_BY_TEXT = re.compile(r"\S+ [0-9a-f]{12}")
 #: Names of this computer.
 _HERE = {"localhost", "127.0.0.1"}
 #: Bounds of what other hosts may cost this one: links in an answer, hosts that are asked for links, and the largest age
@@ -307,12 +310,15 @@ class Forecaster:
         if measured.host != self.host:
             return []
         name, of = measured.routine.name, measured.routine.library
-        now = shipped.scipy_version() if name in shipped.TERMS else None
         found = []
         if measured.processor != self.processor:
             found.append(f"on {measured.processor}, here is {self.processor}")
-        if now is not None and not of.startswith(f"scipy {now},"):
-            found.append(f"with {of}, here is scipy {now}")
+        if name in shipped.TERMS:
+            now = shipped.scipy_version()
+            if now is not None and not of.startswith(f"scipy {now},"):
+                found.append(f"with {of}, here is scipy {now}")
+        elif _BY_TEXT.fullmatch(of) and (here := version_here(name)) not in {None, of}:
+            found.append(f"with {of}, here is {here} (digests of its text)")
         return [f"{name}: was measured {each}: clue forecast benchmark {name}" for each in found]
 
     def _fetch(self, name: str, host: str) -> None:

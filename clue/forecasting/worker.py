@@ -209,6 +209,11 @@ def _answer(function: Callable[..., object], asked: dict[str, Any]) -> dict[str,
         return {"error": _in_words(error)}
 
 
+def version_of(name: str, text: bytes) -> str:
+    """Return the version of a module that states none: a digest of its text."""
+    return f"{name} {hashlib.sha256(text).hexdigest()[:12]}"
+
+
 def _library(module: ModuleType, name: str) -> str:
     """Return the version of a module: its own, that of its distribution, or a digest of its text."""
     own = getattr(module, "version", None)
@@ -218,8 +223,7 @@ def _library(module: ModuleType, name: str) -> str:
         return f"{name} {said}"
     if (home := _distribution(name.partition(".")[0])) is not None:
         return f"{home.metadata['Name']} {home.version}"
-    text = Path(module.__file__).read_bytes() if module.__file__ else b""
-    return f"{name} {hashlib.sha256(text).hexdigest()[:12]}"
+    return version_of(name, Path(module.__file__).read_bytes() if module.__file__ else b"")
 
 
 def _distribution(package: str) -> metadata.Distribution | None:

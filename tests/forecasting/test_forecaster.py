@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import importlib
 import json
 import socket
 import threading
@@ -298,6 +299,25 @@ def test_another_version_of_the_library_is_told(tmp_path: Path, monkeypatch: pyt
         assert forecaster.time("dgemm", CUBE).warnings == (
             "dgemm: was measured with scipy 0, blas 0, here is scipy 9.9: clue forecast benchmark dgemm",
         )
+
+
+def test_another_text_of_a_users_module_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that was changed since its routine was measured is told, also in a package; one that is not here is not.
+
+    ``printf a | sha256sum`` begins with ca978112ca1b, that of b with 3e23e8160039.
+    """
+    (tmp_path / "own").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with forecasting(tmp_path) as forecaster:
+        for module, file in (("job", "job.py"), ("own", "own/__init__.py"), ("own.job", "own/job.py")):
+            name, known = f"{module}:f", dgemm(library=f"{module} ca978112ca1b")
+            forecaster.store.keep(replace(known, routine=replace(known.routine, name=name)))
+            said = f"{name}: was measured with {module} ca978112ca1b, here is {module} 3e23e8160039"
+            for text, warned in ((None, False), ("a", False), ("b", True)):
+                if text is not None:
+                    Path(file).write_text(text)
+                    importlib.invalidate_caches()
+                assert [each.startswith(said) for each in forecaster.need(name, CUBE)[2]] == [True] * warned
 
 
 def test_another_processor_of_the_same_host_is_told(tmp_path: Path) -> None:
