@@ -326,6 +326,9 @@ class Forecaster:
 
         Where the host does not answer, the stored one stays.
         """
+        absent = (
+            f"{name}: routine must have been measured on {host}, got none: run clue forecast benchmark {name} there"
+        )
 
         def fetch() -> tuple[Any, float]:
             specification(name)
@@ -333,7 +336,7 @@ class Forecaster:
             if stored is not None and self.figures.is_silent(_host(host)):
                 return stored.measured, NETWORK - RETRY
             try:
-                found = _understood(host, lambda: self.peer(host).ask(f"/routines/{name}"), Measured.of)
+                found = _understood(host, lambda: self.peer(host).ask(f"/routines/{name}", absent), Measured.of)
             except ForecastError:
                 if stored is None:
                     raise

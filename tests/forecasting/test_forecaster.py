@@ -370,6 +370,16 @@ def test_a_host_tells_what_it_has_measured_and_its_load(two: tuple[Forecaster, S
     assert [line.split(" ", 1)[1] for line in log] == ["GET /routines/dgemm 200", "GET /availability 200"]
 
 
+def test_what_another_host_has_not_measured_is_named(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """The other host has no dtrsm: the error names the routine and the host, and what to run there."""
+    forecaster, server, _ = two
+    name = f"127.0.0.1:{server.port}"
+    with pytest.raises(ForecastError) as caught:
+        forecaster.need("dtrsm", {"m": 1, "n": 1}, name)
+    said = f"dtrsm: routine must have been measured on {name}, got none: run clue forecast benchmark dtrsm there"
+    assert str(caught.value) == said
+
+
 def test_what_another_host_has_measured_since_is_fetched(two: tuple[Forecaster, Server, list[str]]) -> None:
     """A routine measured again, three times as slow, counts from 120 s after it was fetched; 0.25 s before that."""
     forecaster, server, log = two
