@@ -456,6 +456,12 @@ def test_a_range_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
         text = rendered(benchmark_text([replace(found, left_out=corners)], "s"), 200)
         verb = "is" if len(corners) == 1 else "are"
         assert f"own:f: {said} its ranges would have taken longer than there was time for, and {verb} not" in text
+    for error, said in (
+        (0.5, "errors at new points are still above the target"),
+        (None, "no points were left to tell"),
+    ):
+        unsure = replace(found, reached=False, measured=replace(found.measured, error=error))
+        assert f"own:f: {said}" in rendered(benchmark_text([unsure], "s"), 200)
 
 
 @pytest.mark.usefixtures("own")
