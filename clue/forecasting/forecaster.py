@@ -136,10 +136,13 @@ class Forecaster:
             UsageError: If the routine, its sizes or the host are invalid.
             ForecastError: If it was not measured there.
         """
-        measured, segments = self.routine(routine, self.named(host))
+        name = self.named(host)
+        silent = "" if name == self.host else self._fetch(routine, name)
+        measured, segments = self.routine(routine, name)
         given = measured.routine.sizes(sizes)
         need = segments.need(given)
-        warnings = [*_outside(measured, segments, given), *_guessed(measured, segments, sizes)]
+        warnings = [*filter(None, [silent]), *_outside(measured, segments, given)]
+        warnings += _guessed(measured, segments, sizes)
         return need, measured.memory.of(sizes), warnings + self._changed(measured)
 
     def available(self, host: str | None = None) -> Figure:
@@ -321,10 +324,10 @@ class Forecaster:
             found.append(f"with {of}, here is {here} (digests of its text)")
         return [f"{name}: was measured {each}: clue forecast benchmark {name}" for each in found]
 
-    def _fetch(self, name: str, host: str) -> None:
+    def _fetch(self, name: str, host: str) -> str:
         """Fetch another host's measurement into the store, unless it was asked less than 120 s ago.
 
-        Where the host does not answer, the stored one stays.
+        Where the host does not answer, the stored one stays; returns why, unless its availability tells that anyway.
         """
         absent = (
             f"{name}: routine must have been measured on {host}, got none: run clue forecast benchmark {name} there"
@@ -335,19 +338,20 @@ class Forecaster:
             stored = self.store.find(host, name)
             if stored is not None and self.figures.is_silent(_host(host)):
                 return stored.measured, NETWORK - RETRY
-            try:
-                found = _understood(host, lambda: self.peer(host).ask(f"/routines/{name}", absent), Measured.of)
-            except ForecastError:
-                if stored is None:
-                    raise
-                return stored.measured, NETWORK - RETRY
+            found = _understood(host, lambda: self.peer(host).ask(f"/routines/{name}", absent), Measured.of)
             measured = replace(Measured.of(found), host=host)
             if measured.routine.name != name:
                 raise ForecastError(f"{host}: routine must be {name}, got {measured.routine.name}")
             self.store.keep(measured)
             return measured.measured, 0.0
 
-        self.figures.get(f"routine {name} {host}", NETWORK, fetch)
+        try:
+            stale = self.figures.get(f"routine {name} {host}", NETWORK, fetch).stale
+            return f"{name}: {stale}" if stale else ""
+        except ForecastError as error:
+            if self.store.find(host, name) is None:
+                raise
+            return f"{name}: {error}: what was measured there before is used"
 
     def _ask_for_links(self, ends: tuple[str, str]) -> list[str]:
         """Ask hosts for the links that they have measured, starting at known hosts; returns why some do not answer."""
