@@ -59,6 +59,21 @@ def free_memory(
     return min([available_memory(meminfo), *(left for place in places for left in _left(place))])
 
 
+def free_for_one() -> int:
+    """Return the memory for one more process like this one, bytes: free memory, within its address space."""
+    free, most = free_memory(), address_space()
+    if most is None:
+        return free
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    return max(0, min(free, most - taken))
+
+
+def address_space() -> int | None:
+    """Return the limit of this process's address space (ulimit -v), bytes; ``None``: there is none."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
 def memory_group(own: Path = Path("/proc/self/cgroup")) -> str:
     """Return the group of processes (cgroup) that limits this process's memory, as a path below the mount of all."""
     try:

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from clue.errors import ForecastError
-from clue.execution.room import free_memory, memory_group
+from clue.execution.room import address_space, free_for_one, memory_group
 from clue.forecasting.values import number, text, whole
 from clue.trace.computer import usable_processors
 
@@ -76,8 +76,8 @@ def conditions() -> str:
     """Return what the availability depends on besides the load: weight, cores and memory limits of this process."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     nice = f"nice {os.getpriority(os.PRIO_PROCESS, 0)}{' idle' * _is_idle()}"
-    of = f"{nice} cores {','.join(map(str, cores))}"
-    return f"{of} group {group}" if (group := memory_group()) else of
+    limits = {"group": memory_group(), "space": address_space()}
+    return " ".join([nice, "cores", ",".join(map(str, cores)), *(f"{what} {of}" for what, of in limits.items() if of)])
 
 
 def here(host: str | None = None) -> Availability:
@@ -92,7 +92,7 @@ def here(host: str | None = None) -> Availability:
         raise ForecastError('load must be measured by psutil, got none: pip install "clue[forecast]"') from None
     processors = usable_processors()
     if _PROC.is_dir():
-        others, memory = fmean(_looks(_WATCHED)), free_memory()
+        others, memory = fmean(_looks(_WATCHED)), free_for_one()
     else:
         others = psutil.cpu_percent(_WATCHED) / 100 * (psutil.cpu_count() or 1)
         memory = psutil.virtual_memory().available

@@ -7,13 +7,15 @@ import os
 import resource
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from clue.children import limits_hint
 from clue.errors import LiveError
-from clue.execution.room import allow_files, check_room, free_memory, private_memory
+from clue.execution import room
+from clue.execution.room import allow_files, check_room, free_for_one, free_memory, private_memory
 from tests.live.programs import MACHINE
 
 MEMINFO = "MemTotal:       2000 kB\nMemFree:         500 kB\nMemAvailable:   1000 kB\n"
@@ -68,6 +70,15 @@ def test_a_job_limits_memory(tmp_path: Path, listed: str, folder: str, names: tu
         assert free_memory(meminfo, groups, own) == left
     own.write_text(listed.replace("/7/", "/8/"))
     assert free_memory(meminfo, groups, own) == 1_024_000
+
+
+def test_an_address_space_limits_the_memory_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that may take 1 GB more than this one has 1 GB, less what this one takes meanwhile; free is 1 TB."""
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    monkeypatch.setattr(room, "free_memory", lambda: 10**12)
+    for most, least, left in ((None, 10**12, 10**12), (taken + 10**9, 9 * 10**8, 10**9), (taken // 2, 0, 0)):
+        monkeypatch.setattr(room, "address_space", partial(lambda most: most, most))
+        assert least <= free_for_one() <= left
 
 
 def test_private_memory_grows_with_what_a_process_takes() -> None:
