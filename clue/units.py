@@ -309,10 +309,15 @@ def _parts(text: object, rule: str, meant: Callable[[str], str]) -> tuple[float,
         raise ValueError(f"must be {rule}, got {text!r}")
     match = _NUMBER.match(str(text))
     if match is None:
-        comma = _DECIMAL_COMMA.match(str(text))
-        hint = meant(f"{comma[1].replace('.', '')}.{comma[2]}") if comma is not None else ""
-        raise ValueError(f"must be {rule}, got {text!r}{hint}")
+        pointed = with_point(str(text))
+        raise ValueError(f"must be {rule}, got {text!r}{meant(pointed) if pointed else ''}")
     return float(match[1].replace("_", "").replace(",", "")), match[1], match[2]
+
+
+def with_point(text: str) -> str:
+    """Return a text that begins with a number with a decimal comma, with a point; ``""`` if it does not."""
+    comma = _DECIMAL_COMMA.match(text)
+    return "" if comma is None else f"{comma[1].replace('.', '')}.{comma[2]}"
 
 
 def _did_you_mean(suggestions: Iterable[str], parse: Callable[[str], object]) -> str:

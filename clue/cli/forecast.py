@@ -12,7 +12,7 @@ from clue.cli.effects import refuse
 from clue.cli.terminal import Volume, progress, say, show, show_json
 from clue.cli.tokens import read_token, serving_token
 from clue.config import load_machine, load_sequence
-from clue.errors import ClueError, UsageError
+from clue.errors import ClueError, UsageError, written_at
 from clue.forecasting import Forecaster, default_store, open_store
 from clue.forecasting.adaptive import Goal
 from clue.forecasting.asking import PORT
@@ -153,7 +153,7 @@ def _best(arguments: argparse.Namespace) -> int:
 
 def _sequence(arguments: argparse.Namespace) -> int:
     plan = load_sequence(arguments.sequence)
-    with _forecaster(arguments) as forecaster:
+    with _forecaster(arguments) as forecaster, written_at(arguments.sequence):
         found, warnings = forecaster.sequence(plan)
     if arguments.json:
         say(warnings, prefix="clue: warning: ")

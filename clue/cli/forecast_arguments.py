@@ -54,9 +54,9 @@ def _add_benchmark(questions: Commands) -> Parser:
         "benchmark",
         help="measure routines here, over ranges of their sizes",
         description="Measure routines on this computer, in one thread, at sizes chosen adaptively where the fit is "
-        "least certain. Times are CPU times, so that other load disturbs them little; memory is that "
-        "of the routine's data. A function of your own takes its sizes by name; if it is a generator, the code "
-        "before its yield is preparation, and is not timed.",
+        "least certain. Times are CPU times, and what a routine waits for besides, such as files, so that other load "
+        "disturbs them little; memory is that of the routine's data. A function of your own takes its sizes by name; "
+        "if it is a generator, the code before its yield is preparation, and is not timed.",
     )
     question.add_argument("routines", nargs="+", metavar="ROUTINE", help="dgemm and others shipped, or MODULE:FUNCTION")
     question.add_argument(

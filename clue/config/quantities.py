@@ -24,6 +24,7 @@ from clue.units import (
     parse_money,
     parse_price_per,
     parse_quantity,
+    with_point,
 )
 
 
@@ -81,10 +82,16 @@ def _sensible(number: float) -> float:
     return number
 
 
+#: A number with a fraction; three digits after a comma may be thousands.
+_FRACTION = re.compile(r"\d+\.(?:\d{1,2}|\d{4,})")
+
+
 def run_time(value: object) -> float:
     """Return seconds; a bare number is allowed here, because programs print their run times this way."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f'must be a run time in seconds, or with a unit such as "2 min", got {_shown(value)}')
+    if isinstance(value, str) and _FRACTION.fullmatch(pointed := with_point(value)):
+        raise ValueError(f'must be a run time in seconds, got "{value}": did you mean {pointed}?')
     try:
         seconds = parse_quantity(value, Quantity.TIME) if isinstance(value, str) else float(value)
     except OverflowError:

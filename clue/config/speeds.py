@@ -20,12 +20,15 @@ from clue.config.quantities import PositiveInt, Speed, Work
 from clue.config.reading import Reading
 from clue.errors import ClueError
 from clue.machine import SpeedCurve
+from clue.units import format_range
 
 if TYPE_CHECKING:
     from clue.forecasting.store import Measured
 
 #: Number of sizes at which the measured time of a routine is evaluated.
 _SIZES = 49
+#: Advice where a measurement does not reach.
+_MEASURE = "measure further sizes (clue forecast benchmark --range)"
 
 Point = Annotated[tuple[Work, Speed], Strict(False)]
 
@@ -115,7 +118,14 @@ def _measured_speed(form: RoutineForm, file: str) -> float | SpeedCurve:
         ClueError: If it is unknown.
     """
     curve = SpeedCurve.through(_points(form, _measured(form, file)))
-    return curve if form.burst is None else curve.at(form.burst)
+    if form.burst is None:
+        return curve
+    # A result tells of bursts outside of a curve, and could not of a single speed.
+    least, most = curve.domain
+    if not least <= form.burst <= most:
+        known = f"{least / 1e6:.6g} to {most / 1e6:.6g} Mflop"
+        raise ClueError(f"burst must be {known}, as measured, got {form.burst / 1e6:.6g} Mflop: {_MEASURE}")
+    return curve.at(form.burst)
 
 
 def _measured(form: RoutineForm, file: str) -> Measured:
@@ -147,6 +157,10 @@ def _points(form: RoutineForm, measured: Measured) -> list[tuple[float, float]]:
     from clue.forecasting.shipped import OPERATIONS  # noqa: PLC0415 - the same
 
     fitted, free = measured.fit(), [name for name in measured.routine.parameters if name not in form.sizes]
+    for name, size in form.sizes.items():
+        least, most = fitted.domain[name]
+        if not least <= size <= most:
+            raise ClueError(f"sizes: {name} must be {format_range(least, most)}, as measured, got {size}: {_MEASURE}")
     low = max(fitted.domain[name][0] for name in free)
     high = min(fitted.domain[name][1] for name in free)
     if low > high:

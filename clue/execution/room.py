@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 import resource
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from clue.errors import LiveError
 from clue.units import format_size
 
+#: Files of a group of processes with the limit of its memory and the memory that it takes, and the name of copies of
+#: files that were not used lately among its statistics: of cgroups of version 2 (``max``: no limit), and of version 1.
+_LIMITS = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
 #: Share of the free memory kept in reserve: ranks grow, and other processes run, too.
 _RESERVE = 0.1
 #: File descriptors of each rank in the controlling process: its channel has two.
@@ -34,26 +42,62 @@ def available_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
     return int(words["MemAvailable"].split()[0]) * 1024
 
 
-def free_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int:
-    """Return the memory for new processes, bytes: the available memory, within the limit of the container.
+def free_memory(
+    meminfo: Path = Path("/proc/meminfo"), groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> int:
+    """Return the memory for new processes, bytes: the available memory, within the limits of the container and the job.
 
-    The container's copies of files that were not used lately do not count as used: they give way to processes.
+    Their copies of files that were not used lately do not count as used: they give way to processes.
+
+    Args:
+        meminfo: The kernel's figures of memory.
+        groups: Where groups of processes are mounted.
+        own: The kernel's list of the groups of this process.
     """
-    free = available_memory(meminfo)
-    try:
-        most, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
-    except OSError:
+    at = groups / memory_group(own)
+    places = [at, *(place for place in at.parents if place.is_relative_to(groups))]
+    return min([available_memory(meminfo), *(left for place in places for left in _left(place))])
+
+
+def free_for_one() -> int:
+    """Return the memory for one more process like this one, bytes: free memory, within its address space."""
+    free, most = free_memory(), address_space()
+    if most is None:
         return free
-    return free if most == "max" else min(free, max(0, int(most) - int(used) + _idle_files(group)))
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    return max(0, min(free, most - taken))
 
 
-def _idle_files(group: Path) -> int:
-    """Return the memory of a container with copies of files that were not used lately, bytes; 0 if it is unknown."""
+def address_space() -> int | None:
+    """Return the limit of this process's address space (ulimit -v), bytes; ``None``: there is none."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def memory_group(own: Path = Path("/proc/self/cgroup")) -> str:
+    """Return the group of processes (cgroup) that limits this process's memory, as a path below the mount of all."""
     try:
-        lines = (group / "memory.stat").read_text().splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+        found = dict(line.split(":", 2)[1:] for line in own.read_text().splitlines())
+    except (OSError, ValueError):
+        return ""
+    # Version 1 has a hierarchy for each controller or several of them, version 2 one without names.
+    first = next((path for names, path in found.items() if "memory" in names.split(",")), None)
+    return found.get("", "/")[1:] if first is None else f"memory{first}".rstrip("/")
+
+
+def _left(group: Path) -> Iterator[int]:
+    """Yield the memory that a group of processes may still take, bytes; nothing if it has no limit."""
+    for names in _LIMITS:
+        with suppress(OSError, ValueError):
+            most, used = (int((group / name).read_text()) for name in names[:2])
+            yield max(0, most - used + _idle_files(group / "memory.stat", names[2]))
+
+
+def _idle_files(statistics: Path, name: str) -> int:
+    """Return the memory of a group with copies of files that were not used lately, bytes; 0 if it is unknown."""
+    with suppress(OSError):
+        return sum(int(line.split()[1]) for line in statistics.read_text().splitlines() if line.startswith(f"{name} "))
+    return 0
 
 
 def check_room(program: str, ranks: int, each: int, free: int | None = None) -> None:

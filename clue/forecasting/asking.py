@@ -67,14 +67,18 @@ class Peer:
     token: str | None = None
     patience: float = 2.0
 
-    def ask(self, path: str) -> Any:
+    def ask(self, path: str, absent: str = "") -> Any:
         """Return an answer, as JSON.
+
+        Args:
+            path: Path of what is asked for.
+            absent: The error if the host tells that it has none; ``""``: what the host tells.
 
         Raises:
             ForecastError: If no valid answer comes in time.
         """
         with self._connected() as connection:
-            return self._parsed(self._get(connection, path))
+            return self._parsed(self._get(connection, path, absent))
 
     def probe(self) -> tuple[float, float]:
         """Return the latency (s) and bandwidth (B/s) of the link to the host.
@@ -110,7 +114,7 @@ class Peer:
         self._get(connection, path)
         return time.perf_counter() - begin
 
-    def _get(self, connection: http.client.HTTPConnection, path: str) -> bytes:
+    def _get(self, connection: http.client.HTTPConnection, path: str, absent: str = "") -> bytes:
         connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"} if self.token else {})
         pieces, size = [], 0
         # Closed, as read1 does not free the connection for the next request when all is read.
@@ -123,16 +127,19 @@ class Peer:
             if response.length:
                 raise http.client.IncompleteRead(b"", response.length)
         if response.status != http.client.OK:
-            raise ForecastError(
-                f"{self.address}: host must answer, got {self._refusal(response.status, b''.join(pieces))}"
-            )
+            said = self._refusal(b"".join(pieces))
+            if absent and said and response.status == http.client.NOT_FOUND:
+                raise ForecastError(absent)
+            got = f"{said} (status {response.status})" if said else f"status {response.status}"
+            raise ForecastError(f"{self.address}: host must answer, got {got}")
         return b"".join(pieces)
 
-    def _refusal(self, status: int, body: bytes) -> str:
+    def _refusal(self, body: bytes) -> str:
+        """Return what a host says with a status that is an error; ``""`` if it does not answer as clue does."""
         try:
-            return f"{parsed(body)['error']} (status {status})"
+            return str(parsed(body)["error"])
         except (ValueError, KeyError, TypeError):
-            return f"status {status}"
+            return ""
 
     def _parsed(self, body: bytes) -> Any:
         try:

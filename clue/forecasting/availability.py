@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from clue.errors import ForecastError
-from clue.execution.room import free_memory
+from clue.execution.room import address_space, free_for_one, memory_group
 from clue.forecasting.values import number, text, whole
 from clue.trace.computer import usable_processors
 
@@ -22,6 +22,8 @@ _WATCHED, _LOOKS = 0.2, 10
 #: The kernel's figures; and the factor by which a step of nice changes a process's weight (sched(7)).
 _PROC = Path("/proc")
 _STEP = 1.25
+#: Number of the policy of idle threads, whatever their nice value, and their weight relative to one of nice 0.
+_IDLE, _WEIGHT_IDLE = 5, 3 / 1024
 #: Bounds of what another host may say of itself: cores, processes that compete for them, share of a core, and memory.
 _MOST_PROCESSORS, _MOST_RUNNABLE, _LEAST_SHARE, _MOST_MEMORY = 10**6, 1e12, 1e-12, 2**63
 
@@ -71,9 +73,11 @@ def share(runnable: float, processors: int) -> float:
 
 
 def conditions() -> str:
-    """Return what the availability depends on besides the load: the nice value and the cores of this process."""
+    """Return what the availability depends on besides the load: weight, cores and memory limits of this process."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    return f"nice {os.getpriority(os.PRIO_PROCESS, 0)} cores {','.join(map(str, cores))}"
+    nice = f"nice {os.getpriority(os.PRIO_PROCESS, 0)}{' idle' * _is_idle()}"
+    limits = {"group": memory_group(), "space": address_space()}
+    return " ".join([nice, "cores", ",".join(map(str, cores)), *(f"{what} {of}" for what, of in limits.items() if of)])
 
 
 def here(host: str | None = None) -> Availability:
@@ -88,7 +92,7 @@ def here(host: str | None = None) -> Availability:
         raise ForecastError('load must be measured by psutil, got none: pip install "clue[forecast]"') from None
     processors = usable_processors()
     if _PROC.is_dir():
-        others, memory = fmean(_looks(_WATCHED)), free_memory()
+        others, memory = fmean(_looks(_WATCHED)), free_for_one()
     else:
         others = psutil.cpu_percent(_WATCHED) / 100 * (psutil.cpu_count() or 1)
         memory = psutil.virtual_memory().available
@@ -113,10 +117,10 @@ def runnable(
 ) -> float:
     """Return the weighted number of other threads that compete for the cores of this process now.
 
-    A thread of nice n has weight 1.25^-n, and takes at most one core. Threads that may only run on other cores do not
-    count. Threads that may run both on these cores and on others count to the extent that makes the load of all cores
-    equal, and at most fully. Threads that the kernel counts but that are invisible here, as in other containers, have
-    weight 1 and may run anywhere.
+    A thread of nice n has weight 1.25^-n, an idle one (SCHED_IDLE) 3 / 1024; each takes at most one core. Threads that
+    may only run on other cores do not count. Threads that may run both on these cores and on others count to the extent
+    that makes the load of all cores equal, and at most fully. Threads that the kernel counts but that are invisible
+    here, as in other containers, have weight 1 and may run anywhere.
 
     Args:
         proc: The kernel's own figures.
@@ -136,8 +140,9 @@ def runnable(
     except (OSError, IndexError, ValueError):
         counted = 0
     confined, elsewhere, anywhere = list[float](), list[float](), [1.0] * (counted - len(seen))
+    mine = _WEIGHT_IDLE if _is_idle() else _STEP**-nice
     for thread, its in seen:
-        weight = _STEP ** (nice - its)
+        weight = its / mine
         # A thread that has ended meanwhile has no cores.
         with suppress(OSError):
             allowed = set(affinity(thread))
@@ -162,19 +167,25 @@ def _weight(weights: Sequence[float], cores: int) -> float:
     return sum(min(weight, max(1.0, 1 / share)) for weight in heaviest)
 
 
-def _running(process: Path) -> Iterator[tuple[int, int]]:
-    """Yield each thread of a process that wants a core, with its nice value; nothing if the process has ended."""
+def _running(process: Path) -> Iterator[tuple[int, float]]:
+    """Yield each thread of a process that wants a core, with its weight; nothing if the process has ended."""
     with suppress(OSError, ValueError, IndexError):
-        state, nice, threads = _state(process)
+        state, weight, threads = _state(process)
         if threads == 1:
-            yield from [(int(process.name), nice)] * (state == "R")
+            yield from [(int(process.name), weight)] * (state == "R")
             return
         for thread in (process / "task").iterdir():
-            state, nice, _ = _state(thread)
-            yield from [(int(thread.name), nice)] * (state == "R")
+            state, weight, _ = _state(thread)
+            yield from [(int(thread.name), weight)] * (state == "R")
 
 
-def _state(task: Path) -> tuple[str, int, int]:
-    """Return a task's state, its nice value, and the number of threads of its process (proc(5), stat)."""
+def _state(task: Path) -> tuple[str, float, int]:
+    """Return a task's state, its weight, and the number of threads of its process (proc(5), stat)."""
     fields = (task / "stat").read_text().rpartition(")")[2].split()
-    return fields[0], int(fields[16]), int(fields[17])
+    weight = _WEIGHT_IDLE if int(fields[38]) == _IDLE else _STEP ** -int(fields[16])
+    return fields[0], weight, int(fields[17])
+
+
+def _is_idle() -> bool:
+    """Tell whether this process computes only where nothing else does."""
+    return hasattr(os, "sched_getscheduler") and os.sched_getscheduler(0) == _IDLE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -15,8 +16,9 @@ from clue.forecasting import availability, shipped
 from clue.forecasting.asking import Address, Peer
 from clue.forecasting.availability import Availability
 from clue.forecasting.figures import HOST, NETWORK, RETRY, Figure, Figures
+from clue.forecasting.memory import DEGREE
 from clue.forecasting.routes import Route, find_route
-from clue.forecasting.routines import specification
+from clue.forecasting.routines import specification, version_here
 from clue.forecasting.segments import Need, Segments
 from clue.forecasting.sequence import Plan, Timeline, forecast_sequence
 from clue.forecasting.store import Measured, Store, told
@@ -24,6 +26,8 @@ from clue.forecasting.values import number, text
 from clue.trace.computer import processor_name
 from clue.units import format_size, format_time
 
+#: Version of a module of the user's that is known by its text.
+_BY_TEXT = re.compile(r"\S+ [0-9a-f]{12}")
 #: Names of this computer.
 _HERE = {"localhost", "127.0.0.1"}
 #: Bounds of what other hosts may cost this one: links in an answer, hosts that are asked for links, and the largest age
@@ -132,10 +136,14 @@ class Forecaster:
             UsageError: If the routine, its sizes or the host are invalid.
             ForecastError: If it was not measured there.
         """
-        measured, segments = self.routine(routine, self.named(host))
+        name = self.named(host)
+        silent = "" if name == self.host else self._fetch(routine, name)
+        measured, segments = self.routine(routine, name)
         given = measured.routine.sizes(sizes)
         need = segments.need(given)
-        return need, measured.memory.of(sizes), [*_outside(measured, segments, given), *self._changed(measured)]
+        warnings = [*filter(None, [silent]), *_outside(measured, segments, given)]
+        warnings += _guessed(measured, segments, sizes)
+        return need, measured.memory.of(sizes), warnings + self._changed(measured)
 
     def available(self, host: str | None = None) -> Figure:
         """Return the :class:`Availability` of a host, no older than 30 s if possible.
@@ -305,38 +313,45 @@ class Forecaster:
         if measured.host != self.host:
             return []
         name, of = measured.routine.name, measured.routine.library
-        now = shipped.scipy_version() if name in shipped.TERMS else None
         found = []
         if measured.processor != self.processor:
             found.append(f"on {measured.processor}, here is {self.processor}")
-        if now is not None and not of.startswith(f"scipy {now},"):
-            found.append(f"with {of}, here is scipy {now}")
+        if name in shipped.TERMS:
+            now = shipped.scipy_version()
+            if now is not None and not of.startswith(f"scipy {now},"):
+                found.append(f"with {of}, here is scipy {now}")
+        elif _BY_TEXT.fullmatch(of) and (here := version_here(name)) not in {None, of}:
+            found.append(f"with {of}, here is {here} (digests of its text)")
         return [f"{name}: was measured {each}: clue forecast benchmark {name}" for each in found]
 
-    def _fetch(self, name: str, host: str) -> None:
+    def _fetch(self, name: str, host: str) -> str:
         """Fetch another host's measurement into the store, unless it was asked less than 120 s ago.
 
-        Where the host does not answer, the stored one stays.
+        Where the host does not answer, the stored one stays; returns why, unless its availability tells that anyway.
         """
+        absent = (
+            f"{name}: routine must have been measured on {host}, got none: run clue forecast benchmark {name} there"
+        )
 
         def fetch() -> tuple[Any, float]:
             specification(name)
             stored = self.store.find(host, name)
             if stored is not None and self.figures.is_silent(_host(host)):
                 return stored.measured, NETWORK - RETRY
-            try:
-                found = _understood(host, lambda: self.peer(host).ask(f"/routines/{name}"), Measured.of)
-            except ForecastError:
-                if stored is None:
-                    raise
-                return stored.measured, NETWORK - RETRY
+            found = _understood(host, lambda: self.peer(host).ask(f"/routines/{name}", absent), Measured.of)
             measured = replace(Measured.of(found), host=host)
             if measured.routine.name != name:
                 raise ForecastError(f"{host}: routine must be {name}, got {measured.routine.name}")
             self.store.keep(measured)
             return measured.measured, 0.0
 
-        self.figures.get(f"routine {name} {host}", NETWORK, fetch)
+        try:
+            stale = self.figures.get(f"routine {name} {host}", NETWORK, fetch).stale
+            return f"{name}: {stale}" if stale else ""
+        except ForecastError as error:
+            if self.store.find(host, name) is None:
+                raise
+            return f"{name}: {error}: what was measured there before is used"
 
     def _ask_for_links(self, ends: tuple[str, str]) -> list[str]:
         """Ask hosts for the links that they have measured, starting at known hosts; returns why some do not answer."""
@@ -435,3 +450,13 @@ def _outside(measured: Measured, segments: Segments, sizes: tuple[int, ...]) -> 
                 f"{measured.routine.name}: {name} = {size} lies outside what was measured, {low:.0f} to {high:.0f}"
             )
     return found
+
+
+def _guessed(measured: Measured, segments: Segments, sizes: Mapping[str, int]) -> list[str]:
+    """Return a caveat if memory does not follow its polynomial."""
+    found = measured.memory
+    if not found.is_guess(sizes, {name: low for name, (low, _) in segments.domain.items()}):
+        return []
+    off = f"off by up to {format_size(found.off)} where it was measured"
+    rule = f"memory follows no polynomial of its sizes of up to degree {DEGREE} ({off})"
+    return [f"{measured.routine.name}: {rule}, so {format_size(found.of(sizes))} is a guess"]

@@ -28,7 +28,7 @@ class Point:
 
     Attributes:
         sizes: Sizes in the order of the routine's parameters.
-        seconds: CPU time, the median of the runs.
+        seconds: Time in which it computes or waits for anything but a core, the median of the runs.
         runs: Number of runs.
     """
 
@@ -56,16 +56,16 @@ class Bench:
             ForecastError: If it fails, or goes on beyond the limit.
         """
         times = self._ask(sizes, {"seconds": seconds})["times"]
-        return Point(sizes, statistics.median(cpu for cpu, _ in times), len(times))
+        return Point(sizes, statistics.median(own for own, _ in times), len(times))
 
     def elapsed(self, sizes: tuple[int, ...], seconds: float) -> tuple[float, float]:
-        """Return the mean CPU and wall time of a run, over runs for about a number of seconds.
+        """Return the mean own and wall time of a run, over runs for about a number of seconds.
 
         Raises:
             ForecastError: If it fails, or goes on beyond the limit.
         """
         times = self._ask(sizes, {"seconds": seconds})["times"]
-        return statistics.fmean(cpu for cpu, _ in times), statistics.fmean(wall for _, wall in times)
+        return statistics.fmean(own for own, _ in times), statistics.fmean(wall for _, wall in times)
 
     def memory(self, sizes: tuple[int, ...]) -> int:
         """Return the bytes of the routine's data at some sizes.
@@ -121,8 +121,10 @@ def _line(process: subprocess.Popen[str], what: str, limit: float) -> dict[str, 
     timer = threading.Timer(limit, stop)
     timer.start()
     assert process.stdout is not None
-    line = process.stdout.readline()
-    timer.cancel()
+    try:
+        line = process.stdout.readline()
+    finally:
+        timer.cancel()  # after Ctrl-C, too: this process would wait for the timer until the limit
     if not line:
         end(process)
         got = f"none within {limit:g} s" if late.is_set() else f"exit status {process.returncode}"

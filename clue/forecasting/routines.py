@@ -5,11 +5,16 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path
 
 from clue.errors import UsageError
+from clue.files import is_file
 from clue.forecasting.shipped import TERMS
+from clue.forecasting.worker import version_of
 
 _SPECIFICATION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 #: Maximum degree of the terms, products of sizes, of a user's own routine.
@@ -77,6 +82,20 @@ def specification(name: str) -> str:
     near = difflib.get_close_matches(name, TERMS, 1)
     hint = f": did you mean {near[0]}?" if near else ""
     raise UsageError(f"routine must be one of {', '.join(TERMS)}, or MODULE:FUNCTION, got {name!r}{hint}")
+
+
+def version_here(name: str) -> str | None:
+    """Return the version that the text of a user's module has here, as its measurements state it; ``None``: no text.
+
+    The module is not imported; as where it is measured, the current folder is searched first.
+    """
+    module, path, file = name.partition(":")[0], [str(Path.cwd()), *sys.path], Path()
+    for end in [*(each.start() for each in re.finditer(r"\.", module)), len(module)]:
+        found = PathFinder.find_spec(module[:end], path)
+        if found is None:
+            return None
+        path, file = list(found.submodule_search_locations or ()), Path(found.origin or "")
+    return version_of(module, file.read_bytes()) if is_file(file) else None
 
 
 def products(parameters: Iterable[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from clue.errors import ForecastError, UsageError
+from clue.errors import ForecastError, UsageError, written_at
 from clue.forecasting.routes import Route
 
 #: Maximum number of mappings for an exhaustive search; beyond it, a greedy choice by earliest completion.
@@ -170,7 +170,8 @@ def _possible(step: Step, plan: Plan, seconds: Seconds) -> dict[str, float]:
     possible: dict[str, float] = {}
     for host in hosts:
         try:
-            possible[host] = seconds(step.routine, step.sizes, host)
+            with written_at(step.makes):
+                possible[host] = seconds(step.routine, step.sizes, host)
         except ForecastError as error:
             refused.append(error)
     if not possible:

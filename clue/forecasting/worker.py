@@ -10,12 +10,13 @@ import hashlib
 import inspect
 import json
 import os
+import resource
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
-from functools import partial
+from functools import cache, partial
 from importlib import import_module, metadata
 from pathlib import Path
 from types import ModuleType
@@ -77,7 +78,7 @@ def parameters(function: Callable[..., object]) -> list[str]:
 
 
 def times_of(function: Callable[..., object], sizes: dict[str, int], seconds: float) -> list[tuple[float, float]]:
-    """Return the CPU and wall seconds of runs for a time, at least three. A warm-up run before them is left out.
+    """Return the own and wall seconds of runs for a time, at least three. A warm-up run before them is left out.
 
     The operands of many runs are made before the first of these runs. So a run finds its operands in memory, as it does
     in a program that uses other data in between; a run right after they were made would find them in the caches.
@@ -165,10 +166,34 @@ def _operands(made: Iterator[object]) -> tuple[object, ...]:
 
 
 def _timed(run: _Run) -> tuple[float, float]:
-    """Perform a run; returns CPU and wall seconds."""
-    wall, cpu = time.perf_counter(), time.process_time()
+    """Perform a run; returns seconds in which it computes or waits for anything but a core, and wall seconds.
+
+    If it never waits, its CPU time is taken, which other load disturbs least.
+    """
+    begin, held, waits, cpu = time.perf_counter(), _held_up(), _waits(), time.process_time()
     run.go()
-    return time.process_time() - cpu, time.perf_counter() - wall
+    cpu, waits, held = time.process_time() - cpu, _waits() - waits, _held_up() - held
+    wall = time.perf_counter() - begin
+    return max(cpu, wall - held) if waits else cpu, wall
+
+
+def _waits() -> int:
+    """Return how often this process has waited for something, such as a file, a message or a child process."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+
+
+def _held_up() -> float:
+    """Return how long this process has been ready and waited for a core, s; 0 where the kernel does not tell."""
+    try:
+        return int(os.pread(_statistics(), 64, 0).split()[1]) * 1e-9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
+@cache
+def _statistics() -> int:
+    """Return a descriptor of the kernel's scheduling figures of this process."""
+    return os.open("/proc/self/schedstat", os.O_RDONLY)
 
 
 def _answer(function: Callable[..., object], asked: dict[str, Any]) -> dict[str, object]:
@@ -184,6 +209,11 @@ def _answer(function: Callable[..., object], asked: dict[str, Any]) -> dict[str,
         return {"error": _in_words(error)}
 
 
+def version_of(name: str, text: bytes) -> str:
+    """Return the version of a module that states none: a digest of its text."""
+    return f"{name} {hashlib.sha256(text).hexdigest()[:12]}"
+
+
 def _library(module: ModuleType, name: str) -> str:
     """Return the version of a module: its own, that of its distribution, or a digest of its text."""
     own = getattr(module, "version", None)
@@ -193,8 +223,7 @@ def _library(module: ModuleType, name: str) -> str:
         return f"{name} {said}"
     if (home := _distribution(name.partition(".")[0])) is not None:
         return f"{home.metadata['Name']} {home.version}"
-    text = Path(module.__file__).read_bytes() if module.__file__ else b""
-    return f"{name} {hashlib.sha256(text).hexdigest()[:12]}"
+    return version_of(name, Path(module.__file__).read_bytes() if module.__file__ else b"")
 
 
 def _distribution(package: str) -> metadata.Distribution | None:

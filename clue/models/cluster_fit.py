@@ -18,6 +18,7 @@ from clue.errors import ModelError
 from clue.models.cluster import Adjustment, Bin, ClusterModel, Footprint, Run
 from clue.models.fitted import FittedTime, Problem, fit_many, seconds_of
 from clue.models.terms import RANKS, SIZE, Features, Floats, Term, values_of
+from clue.units import count_of
 
 #: Name of the single part of a time that was not measured in parts.
 WHOLE = "time"
@@ -128,17 +129,17 @@ def fit_cluster(
         got = f"one of {COMMUNICATE}"
         raise ModelError(f"composition: factors must be of parts that all runs have ({', '.join(parts)}), got {got}")
     limits = dict(memory or {}) if footprint is not None else {}
-    faults = []
+    faults: list[str] = []
     points = _Points.of(alone, list(kinds), parts, footprint, limits)
     groups = [_Group.of(key, rows, points, method) for key, rows in points.rows.items()]
     fits = _fitted(points, groups, parts, method)
     for group in groups:
-        kind, processes, over = group.key
+        kind, _, over = group.key
         limit = limits.get(kind, math.inf)
         try:
             kinds[kind] += group.bins(parts, fits, (limit, math.inf) if over else (0.0, limit))
         except ModelError as error:
-            faults.append(f"{kind or 'runs'}, {processes} per processor{', beyond its memory' * over}: {error}")
+            faults += error.faults
     if faults:
         raise ModelError(faults)
     own = {kind: tuple(bins) for kind, bins in kinds.items()}
@@ -314,19 +315,29 @@ class _Group:
         """Return the models.
 
         Raises:
-            ModelError: If one of them could not be fitted.
+            ModelError: If some of them could not be fitted; with one reason for each number of ranks.
         """
         found: list[Bin] = []
+        faults: dict[int | None, str] = {}
         for ranks in (*self.apart, *[None] * bool(self.above)):
             times: dict[str, FittedTime] = {}
             for part in parts:
                 each = fits[self.key, ranks, part]
                 if isinstance(each, ModelError):
-                    raise each
-                times[part] = each
+                    faults.setdefault(ranks, f"{self._of(ranks)}{each}")
+                else:
+                    times[part] = each
             if ranks is None or ranks in self.singles:
                 found.append(Bin(self.key[1], times, ranks, memory))
+        if faults:
+            raise ModelError(list(faults.values()))
         return found
+
+    def _of(self, ranks: int | None) -> str:
+        """Say for which runs a model is, if there are others."""
+        kind, processes, over = self.key
+        several = "" if len(self.rows) == 1 else f" on {count_of(ranks)}" if ranks else f" above {count_of(processes)}"
+        return f"{kind or 'runs'}, {processes} per processor{several}{', beyond its memory' * over}: "
 
 
 def _fitted(

@@ -275,6 +275,9 @@ def test_a_sequence_of_operations(place: Path, capsys: pytest.CaptureFixture[str
     assert found["hosts"] == {"X": "localhost", "Y": "localhost"} and found["events"][1]["begin"] > 0
     assert main(["forecast", "sequence", "s.yaml"]) == 0
     assert "computed on localhost" in capsys.readouterr().out
+    (place / "s.yaml").write_text("steps: [{makes: X, routine: dgemm, sizes: {m: 9}, size: 2 MB, host: localhost}]\n")
+    assert main(["forecast", "sequence", "s.yaml"]) == 2
+    assert capsys.readouterr().err == "clue: s.yaml: X: dgemm: sizes must be m, n, k, got m\n"
     (place / "s.yaml").write_text("steps: [{makes: X, routine: dgemm, sizes: {m: 0}, size: 2 MB}]\n")
     assert main(["forecast", "sequence", "s.yaml"]) == 2
     assert re.match(r"clue: s\.yaml:1:\d+: steps\[0\]\.sizes\.m must ", capsys.readouterr().err)

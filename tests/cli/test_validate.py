@@ -223,7 +223,8 @@ def test_table_as_spreadsheets_write_it(capsys: pytest.CaptureFixture[str], fold
     (folder / "runs.csv").write_text("\ufeff" + text)
     assert run(capsys, "validate", "validate.yaml", "--json", "--samples", "0") == (0, expected, "")
     Path("runs.csv").write_text("ranks;measured\n2;1,5\n")
-    assert faults(capsys, TOP + "table: runs.csv\n")[0].startswith("runs.csv:2:3: measured must be a time with a unit")
+    said = 'runs.csv:2:3: measured must be a run time in seconds, got "1,5": did you mean 1.5?'
+    assert faults(capsys, TOP + "table: runs.csv\n")[0] == said
 
 
 TOP = "program: {trace: relay-10-2.clue}\nmachine: near.yaml\n"

@@ -64,6 +64,12 @@ def test_a_routine_that_was_measured(folder: Path) -> None:
         ("{routine: sort:quick, store: store.sqlite}", "must be one with known operations (dgeadd, dgemm,"),
         ("{routine: dgemm, store: machine.yaml, host: here}", "machine.yaml: store must be"),
         ("{routine: dgemm, store: store.sqlite, host: here, sizes: {x: 9}}", "must be some of m, n, k, and not all"),
+        ("{routine: dgemm, store: store.sqlite, host: here, sizes: {k: 63}}",
+         "sizes: k must be 64 to 1024, as measured, got 63: measure further sizes"),
+        ("{routine: dgemm, store: store.sqlite, host: here, sizes: {k: 2048}}", "must be 64 to 1024, as measured, got"),
+        ("{routine: dgemm, store: store.sqlite, host: here, burst: 2.2 Gflop}",  # 2 · 64³ to 2 · 1024³
+         "burst must be 0.524288 to 2147.48 Mflop, as measured, got 2200 Mflop: measure further sizes"),
+        ("{routine: dgemm, store: store.sqlite, host: here, burst: 524 kflop}", "as measured, got 0.524 Mflop"),
         ("{points: [[1 Mflop, 1 Gflop/s], [1 Mflop, 2 Gflop/s]]}", "must be sorted by strictly rising work"),
         ("{points: [[1 Mflop, 1 Gflop/s], [2 Mflop, 9 Gflop/s]]}", "must give longer bursts for more"),
         ("{points: [[1 s, 1 Gflop/s]]}", "must be a number of operations in a known unit"),

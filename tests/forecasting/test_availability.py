@@ -25,12 +25,12 @@ def test_what_is_available_here() -> None:
     assert found.host == "me" and 0 < found.cpu <= 1 and found.memory > 0 and found.processors >= 1
 
 
-def _proc(folder: Path, tasks: list[tuple[int, str, int]], threads: int = 1) -> Path:
-    """Write a /proc folder with processes, given by number, state and nice value."""
+def _proc(folder: Path, tasks: list[tuple[int, str, int]], threads: int = 1, policy: int = 0) -> Path:
+    """Write a /proc folder with processes of a scheduling policy, given by number, state and nice value."""
     for number, state, nice in tasks:
         within = folder / str(number)
         within.mkdir()
-        stat = f"{number} (a (name) R) {state} " + " ".join(["0"] * 15) + f" {nice} {threads} 0 0\n"
+        stat = f"{number} (a (name) R) {state} " + " ".join(["0"] * 15) + f" {nice} {threads} {'0 ' * 20}{policy} 0\n"
         (within / "stat").write_text(stat)
         for thread in range(threads if threads > 1 else 0):
             (within / "task" / str(thread)).mkdir(parents=True)
@@ -77,6 +77,17 @@ def test_confined_threads_take_one_core_at_most(tmp_path: Path) -> None:
         cores = {0: {0, 1}, 1: {0, 1}, 2: other}
         found = runnable(proc, own=99, nice=19, affinity=cores.__getitem__, cores=4)
         assert share(found, 2) == pytest.approx(expected)
+
+
+def test_idle_threads_hardly_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads of the policy SCHED_IDLE weigh 3 / 1024 each, whatever their nice value (sched(7)).
+
+    To a process of that policy they count as one each.
+    """
+    proc = _proc(tmp_path, [(1, "R", 0), (2, "R", 19)], policy=5)
+    assert looked(proc) == pytest.approx(2 * 3 / 1024)
+    monkeypatch.setattr("os.sched_getscheduler", lambda _: 5)
+    assert looked(proc) == pytest.approx(2)
 
 
 def test_threads_count_each(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import importlib
 import json
 import socket
 import threading
@@ -23,6 +24,7 @@ from clue.forecasting.routes import Route
 from clue.forecasting.sequence import Data, Plan, Step
 from clue.forecasting.server import Server, serving
 from clue.listening import check_token
+from clue.units import format_size
 from tests.forecasting.hosts import dgemm, forecasting, idle
 
 CUBE = {"m": 500, "n": 500, "k": 500}
@@ -51,6 +53,22 @@ def test_a_forecast_is_the_need_over_the_share(tmp_path: Path) -> None:
     assert need.seconds == pytest.approx(0.125, rel=1e-3) and memory == 6_000_000 and warnings == []
     assert found.seconds == 4 * need.seconds and (found.low, found.high) == (4 * need.low, 4 * need.high)
     assert found.low <= found.seconds <= found.high and found.inside and found.warnings == ()
+
+
+@pytest.mark.parametrize(("off", "size", "guess"), [(8192, 500, False), (10_000, 500, True), (10_000, 64, True)])
+def test_memory_that_follows_no_polynomial_is_told_to_be_a_guess(
+    tmp_path: Path, off: int, size: int, guess: bool
+) -> None:
+    """The product needs 98,304 B at the smallest sizes, 64 each: 10 KB off are 10 % of them, 8 KB are two pages.
+
+    Sizes of 500 are 6 times as far as the largest at which memory was measured: 6^4 times 10 KB are more than 6 MB.
+    """
+    with forecasting(tmp_path) as forecaster:
+        known = dgemm()
+        forecaster.store.keep(replace(known, memory=replace(known.memory, off=off)))
+        _, memory, warnings = forecaster.need("dgemm", dict.fromkeys("mnk", size))
+    said = f"(off by up to 10 KB where it was measured), so {format_size(memory)} is a guess"
+    assert [each.endswith(said) for each in warnings] == [True] * guess
 
 
 def test_answers_hold_until_figures_are_to_be_measured_anew(tmp_path: Path) -> None:
@@ -90,6 +108,14 @@ def test_a_process_of_another_priority_looks_for_itself(tmp_path: Path, monkeypa
             assert forecaster.available().value.cpu == cpu
 
 
+def test_a_process_of_another_job_looks_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a job that leaves 1 MB there is 1 MB; outside of it there is 1 GB, and not the figure of the job."""
+    for group, memory in (("jobs/7", 10**6), ("", 10**9)):
+        monkeypatch.setattr("clue.forecasting.availability.memory_group", partial(str, group))
+        with forecasting(tmp_path, look=partial(idle, memory=memory)) as forecaster:
+            assert forecaster.available().value.memory == memory
+
+
 def test_what_was_measured_here_since_counts(tmp_path: Path) -> None:
     """A routine measured again here, three times as slow, counts at the next question about its need."""
     with forecasting(tmp_path) as forecaster:
@@ -125,8 +151,9 @@ def test_hosts_to_which_no_link_leads_are_left_out_of_a_sequence(tmp_path: Path)
     with forecasting(tmp_path) as forecaster:
         forecaster.store.keep(dgemm(far, 1e-10))
         forecaster.figures.put(f"host {far}", idle(far).document())
-        found, (warning,) = forecaster.sequence(Plan(data, (step,), {}, (far, "localhost")))
+        found, (silent, warning) = forecaster.sequence(Plan(data, (step,), {}, (far, "localhost")))
         assert found.hosts == {"X": "localhost"}
+        assert silent.startswith(f"dgemm: {far}: host must answer") and silent.endswith("measured there before is used")
         assert warning.startswith(said) and warning.endswith("choices of hosts that need this route are left out")
         with pytest.raises(ForecastError, match=said):
             forecaster.sequence(Plan(data, (replace(step, host=far),)))
@@ -275,6 +302,25 @@ def test_another_version_of_the_library_is_told(tmp_path: Path, monkeypatch: pyt
         )
 
 
+def test_another_text_of_a_users_module_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that was changed since its routine was measured is told, also in a package; one that is not here is not.
+
+    ``printf a | sha256sum`` begins with ca978112ca1b, that of b with 3e23e8160039.
+    """
+    (tmp_path / "own").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with forecasting(tmp_path) as forecaster:
+        for module, file in (("job", "job.py"), ("own", "own/__init__.py"), ("own.job", "own/job.py")):
+            name, known = f"{module}:f", dgemm(library=f"{module} ca978112ca1b")
+            forecaster.store.keep(replace(known, routine=replace(known.routine, name=name)))
+            said = f"{name}: was measured with {module} ca978112ca1b, here is {module} 3e23e8160039"
+            for text, warned in ((None, False), ("a", False), ("b", True)):
+                if text is not None:
+                    Path(file).write_text(text)
+                    importlib.invalidate_caches()
+                assert [each.startswith(said) for each in forecaster.need(name, CUBE)[2]] == [True] * warned
+
+
 def test_another_processor_of_the_same_host_is_told(tmp_path: Path) -> None:
     """If a host of this name was measured with another processor, a warning says so."""
     with forecasting(tmp_path, processor="another one") as forecaster:
@@ -325,6 +371,16 @@ def test_a_host_tells_what_it_has_measured_and_its_load(two: tuple[Forecaster, S
     assert [line.split(" ", 1)[1] for line in log] == ["GET /routines/dgemm 200", "GET /availability 200"]
 
 
+def test_what_another_host_has_not_measured_is_named(two: tuple[Forecaster, Server, list[str]]) -> None:
+    """The other host has no dtrsm: the error names the routine and the host, and what to run there."""
+    forecaster, server, _ = two
+    name = f"127.0.0.1:{server.port}"
+    with pytest.raises(ForecastError) as caught:
+        forecaster.need("dtrsm", {"m": 1, "n": 1}, name)
+    said = f"dtrsm: routine must have been measured on {name}, got none: run clue forecast benchmark dtrsm there"
+    assert str(caught.value) == said
+
+
 def test_what_another_host_has_measured_since_is_fetched(two: tuple[Forecaster, Server, list[str]]) -> None:
     """A routine measured again, three times as slow, counts from 120 s after it was fetched; 0.25 s before that."""
     forecaster, server, log = two
@@ -341,7 +397,11 @@ def test_what_another_host_has_measured_since_is_fetched(two: tuple[Forecaster, 
     server.shutdown()
     server.server_close()
     clock.now += 130
-    assert forecaster.need("dgemm", CUBE, name)[0].seconds == pytest.approx(0.75, rel=1e-3)
+    for _ in range(2):
+        need, _, (warning,) = forecaster.need("dgemm", CUBE, name)
+        assert need.seconds == pytest.approx(0.75, rel=1e-3)
+        assert warning.startswith(f"dgemm: {name}: host must answer, got: ")
+        assert warning.endswith("the figure used is 130 s old")
 
 
 def test_a_host_that_has_gone_is_answered_by_its_last_figures(two: tuple[Forecaster, Server, list[str]]) -> None:

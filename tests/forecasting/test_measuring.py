@@ -1,11 +1,12 @@
 """Measuring routines: real ones in processes of their own at small sizes, and exact polynomials of memory."""
 
 import platform
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
-from math import prod
+from itertools import combinations_with_replacement, product
+from math import comb, prod
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.errors import ForecastError, UsageError
+from clue.forecasting import worker
 from clue.forecasting.adaptive import Goal, Survey, first, measure, ranges_of
 from clue.forecasting.benchmarking import benchmark
 from clue.forecasting.measuring import Point, bench
@@ -108,6 +110,29 @@ def test_memory_of_many_sizes_is_exact(count: int) -> None:
     assert measure_memory(names, size).of(dict.fromkeys(names, 1000)) == (1 + count) * 8_000_000 + 100
 
 
+@pytest.mark.parametrize("count", range(1, 5))
+@pytest.mark.parametrize("ends", [(1, 7), (16, 200), (1000, 9000)])
+def test_memory_of_grids_in_three_dimensions_is_exact(count: int, ends: tuple[int, int]) -> None:
+    """Memory with cubes and products of three sizes: 8 n^3 of one size of 1,600 is 32.768 GB, not 2.6 GB."""
+    names = "abcd"[:count]
+
+    def size(point: tuple[int, ...]) -> int:
+        return 8 * sum(map(prod, combinations_with_replacement(point, 3)))
+
+    found = measure_memory(names, size, [ends] * count)
+    assert found.off == 0 and found.of(dict.fromkeys(names, 1600)) == 8 * comb(count + 2, 3) * 1600**3
+
+
+@pytest.mark.parametrize("low", [64, 1000])
+def test_memory_beyond_the_third_degree_is_a_guess(low: int) -> None:
+    """Memory of n^4 bytes fits no polynomial of up to third degree; jitter of a few bytes is no reason to doubt one."""
+    found = measure_memory(("n",), lambda point: point[0] ** 4, [(low, 9000)])
+    assert found.is_guess({"n": 9000}, {"n": low}) and 2 * found.of({"n": 9000}) < 9000**4
+    found = measure_memory(("n",), lambda point: 8 * point[0] ** 2 + point[0] % 3, [(low, 9000)])
+    assert not found.is_guess({"n": 9000}, {"n": low})
+    assert found.of({"n": 9000}) == pytest.approx(8 * 9000**2, rel=0.01)
+
+
 def test_memory_that_is_no_polynomial_says_how_far_it_is_off() -> None:
     """For memory rounded up to pages of 4,096 B, the polynomial states by how much it is off."""
     found = measure_memory(("n",), lambda point: -(-8 * point[0] ** 2 // 4096) * 4096)
@@ -119,6 +144,8 @@ def test_memory_is_written_with_all_digits_before_the_point() -> None:
     """Exact coefficients keep their digits: 8 m n + 1,234,567."""
     assert str(Memory({("m", "n"): Fraction(8), (): Fraction(1234567)})) == "8 m n + 1,234,567"
     assert str(Memory({("n",): Fraction(1, 3)}, 2000)) == "0.333333 n (off by up to 2 KB)"
+    assert str(Memory({(): Fraction(50), ("n",): Fraction(-5)})) == "50 - 5 n"
+    assert str(Memory({("n", "n", "n"): Fraction(8), ("m", "n", "n"): Fraction(2)})) == "8 n^3 + 2 m n^2"
 
 
 def test_terms_of_routines_of_users() -> None:
@@ -155,6 +182,7 @@ def ends(n): import os; os._exit(3)
 def sleeps(n): time.sleep(9)
 def loud(n): print("result", n)
 def spawns(n): import subprocess; subprocess.run(["echo", "5"])
+def waits(n): time.sleep(n / 1000)
 def nothing(): pass
 def some(*sizes): pass
 def twice(n):
@@ -211,6 +239,23 @@ def events_of(size: int) -> list[str]:
     return [event.partition(" ")[0] for event in events]
 
 
+@pytest.mark.usefixtures("own")
+def test_what_a_routine_waits_for_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A routine that sleeps for 40 ms takes 40 ms, though it hardly computes; waiting for a core does not count.
+
+    Here it is held up for 2 of 5 s of each run, in which it computes for 1 s: without any wait, this is its time.
+    """
+    with bench("own:waits") as running:
+        assert running.point((40,), 0.0).seconds >= 0.04
+    for waits, own in (((3, 4), 3.0), ((3, 3), 1.0)):
+        clocks = SimpleNamespace(perf_counter=iter((0.0, 5.0)).__next__, process_time=iter((7.0, 8.0)).__next__)
+        with monkeypatch.context() as patch:
+            patch.setattr(worker, "time", clocks)
+            patch.setattr(worker, "_held_up", iter((1.0, 3.0)).__next__)
+            patch.setattr(worker, "_waits", iter(waits).__next__)
+            assert worker._timed(worker._Run(int, ())) == (own, 5.0)
+
+
 def test_operands_are_made_well_before_they_are_used() -> None:
     """Between making operands of 16 MB and using them, three others are made, so that no cache holds them.
 
@@ -245,6 +290,21 @@ def test_routines_that_cannot_be_measured(name: str, said: str) -> None:
     with pytest.raises(ForecastError) as caught, bench(name, limit=0.5 if "sleeps" in name else 60.0) as running:
         running.point((5,), 0.0)
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.usefixtures("own")
+def test_an_interrupted_measurement_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C no timer of the limit is left, for which Python would wait before it ends."""
+
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    with bench("own:sleeps", limit=60.0) as running, monkeypatch.context() as patch:
+        patch.setattr(running._process, "stdout", SimpleNamespace(readline=interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            running.point((5,), 0.0)
+    left = [each for each in threading.enumerate() if isinstance(each, threading.Timer)]
+    assert all(each.finished.is_set() for each in left)
 
 
 @pytest.mark.parametrize(
@@ -396,6 +456,12 @@ def test_a_range_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
         text = rendered(benchmark_text([replace(found, left_out=corners)], "s"), 200)
         verb = "is" if len(corners) == 1 else "are"
         assert f"own:f: {said} its ranges would have taken longer than there was time for, and {verb} not" in text
+    for error, said in (
+        (0.5, "errors at new points are still above the target"),
+        (None, "no points were left to tell"),
+    ):
+        unsure = replace(found, reached=False, measured=replace(found.measured, error=error))
+        assert f"own:f: {said}" in rendered(benchmark_text([unsure], "s"), 200)
 
 
 @pytest.mark.usefixtures("own")

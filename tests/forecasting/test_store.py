@@ -165,8 +165,8 @@ def _cut(levels: int) -> str:
     [
         ("memory", '{"off": 0, "terms": [[[], "1e999999999"]]}', "coefficient must be a fraction such as 8 or 1/2"),
         ("memory", '{"off": 0, "terms": [[[], Infinity]]}', "coefficient must be text, got inf"),
-        ("memory", '{"off": 0, "terms": [[["z"], "8"]]}', "terms of memory must be products of up to 2 parameters"),
-        ("memory", '{"off": 0, "terms": [[["m", "m", "m"], "8"]]}', "terms of memory must be products of up to 2"),
+        ("memory", '{"off": 0, "terms": [[["z"], "8"]]}', "terms of memory must be products of up to 3 parameters"),
+        ("memory", '{"off": 0, "terms": [[["m", "m", "m", "m"], "8"]]}', "terms of memory must be products of up to 3"),
         ("memory", '{"off": Infinity, "terms": []}', "off must be a whole number from 0 to 9,223,372,036,854,775,808"),
         ("memory", _deep(100_000), "JSON must not be nested deeper than a measurement"),
         ("parameters", '["m", "m", "k"]', "parameters must be 1 to 8 different names, got m, m, k"),

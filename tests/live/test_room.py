@@ -7,13 +7,15 @@ import os
 import resource
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from clue.children import limits_hint
 from clue.errors import LiveError
-from clue.execution.room import allow_files, check_room, free_memory, private_memory
+from clue.execution import room
+from clue.execution.room import allow_files, check_room, free_for_one, free_memory, private_memory
 from tests.live.programs import MACHINE
 
 MEMINFO = "MemTotal:       2000 kB\nMemFree:         500 kB\nMemAvailable:   1000 kB\n"
@@ -41,6 +43,42 @@ def test_a_container_limits_memory(tmp_path: Path) -> None:
     assert free_memory(meminfo, tmp_path) == 600_000
     (tmp_path / "memory.stat").write_text("anon 250000\nfile 150000\ninactive_file 100000\nactive_file 50000\n")
     assert free_memory(meminfo, tmp_path) == 700_000
+
+
+@pytest.mark.parametrize(
+    ("listed", "folder", "names", "statistics"),
+    [
+        ("0::/jobs/7/step\n", "jobs/7", ("memory.max", "memory.current"), "inactive_file 100000\n"),
+        ("9:cpu,cpuacct:/\n4:memory:/jobs/7/step\n0::/\n", "memory/jobs/7",
+         ("memory.limit_in_bytes", "memory.usage_in_bytes"), "inactive_file 1\ntotal_inactive_file 100000\n"),
+    ],
+)  # fmt: skip
+def test_a_job_limits_memory(tmp_path: Path, listed: str, folder: str, names: tuple[str, str], statistics: str) -> None:
+    """A job of 1 MB takes 400 KB, of which 100 KB are files not used lately: 700 KB are free, in all of its steps.
+
+    A step without a limit changes nothing, one of 50 KB that takes none leaves 50 KB; other jobs have all.
+    """
+    meminfo, own, groups = tmp_path / "meminfo", tmp_path / "own", tmp_path / "groups"
+    job, (most, used) = groups / folder, names
+    (job / "step").mkdir(parents=True)
+    for file, text in ((meminfo, MEMINFO), (own, listed), (job / most, "1000000\n"), (job / used, "400000\n")):
+        file.write_text(text)
+    (job / "memory.stat").write_text(statistics)
+    (job / "step" / used).write_text("0\n")
+    for limit, left in (("max", 700_000), ("9223372036854771712", 700_000), ("50000", 50_000)):
+        (job / "step" / most).write_text(f"{limit}\n")
+        assert free_memory(meminfo, groups, own) == left
+    own.write_text(listed.replace("/7/", "/8/"))
+    assert free_memory(meminfo, groups, own) == 1_024_000
+
+
+def test_an_address_space_limits_the_memory_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that may take 1 GB more than this one has 1 GB, less what this one takes meanwhile; free is 1 TB."""
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    monkeypatch.setattr(room, "free_memory", lambda: 10**12)
+    for most, least, left in ((None, 10**12, 10**12), (taken + 10**9, 9 * 10**8, 10**9), (taken // 2, 0, 0)):
+        monkeypatch.setattr(room, "address_space", partial(lambda most: most, most))
+        assert least <= free_for_one() <= left
 
 
 def test_private_memory_grows_with_what_a_process_takes() -> None:

@@ -337,6 +337,16 @@ def test_bad_runs(measured: list[Run], fault: str) -> None:
     assert str(error.value).startswith(fault)
 
 
+def test_each_number_of_ranks_with_too_few_runs_is_told() -> None:
+    """Three sizes on 1 and on 4 ranks, five on 2, are too few for 1 and 4; above 1 there are only two numbers."""
+    sizes = {1: (400, 800, 1600), 2: (400, 800, 1600, 3200, 6400), 4: (400, 800, 1600)}
+    few = [Run(float(n), {"slow": Use(p)}, 1.0 + n) for p, of in sizes.items() for n in of]
+    with pytest.raises(ModelError) as error:
+        fit_cluster(few)
+    rule = "points: at least 4 must be measured for the terms n^3, n^2, n, 1, got 3"
+    assert list(error.value.faults) == [f"slow, 1 per processor on {of}: {rule}" for of in ("1 rank", "4 ranks")]
+
+
 def test_bad_names_and_questions() -> None:
     """Kinds that were not measured and configurations without a model are refused."""
     model = fit_cluster(runs("slow", range(1, 6)))

@@ -57,6 +57,11 @@ def test_short_lines_leave_cells_empty(folder: Path) -> None:
         (b"machine,measured\na," + b"9" * 5000, "must be a run time above 0"),
         (b"machine,measured\na,1" + b"0" * 310, "runs.csv:2:3: measured must be a run time below 1e308 s, got 1000"),
         (b"machine,measured\na,\xff\n", "file must be UTF-8 text"),
+        (
+            b"machine;measured\na;40,25\n",
+            'runs.csv:2:3: measured must be a run time in seconds, got "40,25": did you mean 40.25?',
+        ),
+        (b"machine;measured\na;1,500\n", "measured must be a time that can be read in one way, got '1,500'"),
         (b"machine,measured\na,nan\n", "runs.csv:2:3: measured must be a run time above 0, got nan"),
         (b"machine,measured\na,1e999\n", "runs.csv:2:3: measured must be a run time above 0, got inf"),
         (

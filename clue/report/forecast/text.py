@@ -111,9 +111,10 @@ def benchmark_text(found: Sequence[Benchmark], store: str) -> RenderableType:
         error = NONE if measured.error is None else format_share(measured.error, 1)
         add_row(new, name, sizes, len(measured.points), each.segments, error, measured.memory)
         if not each.reached:
-            warnings.append(
-                f"{name}: errors at new points are still above the target: allow more --seconds or --points"
-            )
+            why = "errors at new points are still above the target" if measured.error is not None else (
+                "no points were left to tell the error of the fit"
+            )  # fmt: skip
+            warnings.append(f"{name}: {why}: allow more --seconds or --points")
         if each.left_out:
             verb = "is" if len(each.left_out) == 1 else "are"
             warnings.append(f"{name}: {count_of(len(each.left_out), 'corner')} of its ranges would have taken longer "
