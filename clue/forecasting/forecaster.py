@@ -142,8 +142,9 @@ class Forecaster:
         given = measured.routine.sizes(sizes)
         need = segments.need(given)
         warnings = [*filter(None, [silent]), *_outside(measured, segments, given)]
-        warnings += _guessed(measured, segments, sizes)
-        return need, measured.memory.of(sizes), warnings + self._changed(measured)
+        named = dict(zip(measured.routine.parameters, given, strict=True))
+        warnings += _guessed(measured, segments, named)
+        return need, measured.memory.of(named), warnings + self._changed(measured)
 
     def available(self, host: str | None = None) -> Figure:
         """Return the :class:`Availability` of a host, no older than 30 s if possible.

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
+from numbers import Integral
 from pathlib import Path
 
 from clue.errors import UsageError
@@ -55,18 +56,18 @@ class Routine:
                 raise UsageError(
                     f"{self.name}: sizes must be {', '.join(self.parameters)}, got {', '.join(given) or 'none'}"
                 )
-            check_size(f"{self.name}: {name}", given[name])
-        return tuple(given[name] for name in self.parameters)
+        return tuple(check_size(f"{self.name}: {name}", given[name]) for name in self.parameters)
 
 
-def check_size(place: str, size: int) -> None:
-    """Check one size.
+def check_size(place: str, size: int) -> int:
+    """Return one size, which may be a whole number of numpy's.
 
     Raises:
         UsageError: If it is not a whole number of at least 1, or too large for any memory.
     """
-    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= LARGEST_SIZE:
+    if isinstance(size, bool) or not isinstance(size, Integral) or not 1 <= size <= LARGEST_SIZE:
         raise UsageError(f"{place} must be a whole number from 1 to {LARGEST_SIZE:,}, got {size!r}")
+    return int(size)
 
 
 def specification(name: str) -> str:

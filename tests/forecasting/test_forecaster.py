@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import clue
@@ -343,6 +344,10 @@ def test_forecasts_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with open_store(tmp_path / "s.sqlite", make=True) as store:
         store.keep(dgemm(platform.node()))
     assert clue.forecast("dgemm", m=100, n=100, k=100, store=tmp_path / "s.sqlite").memory == 240_000
+    # Whole numbers of numpy: their products, of more than 31 bits, are exact, too.
+    big = {size: np.int32(40_000) for size in "mnk"}
+    with pytest.raises(ForecastError, match=r"38\.4 GB"):
+        clue.forecast("dgemm", store=tmp_path / "s.sqlite", **big)
 
 
 # --- other hosts ---
