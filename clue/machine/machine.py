@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, count, islice, repeat
 from operator import index, itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from clue.display import frame_of, html, short_repr
 from clue.errors import UsageError
 from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, NoContention
 from clue.machine.curve import Curve
+from clue.machine.figures import AMOUNT, COUNT, POSITIVE, SHARE, Rule, a, check_figures
 from clue.machine.link import Link, LinkNoise, Rendezvous
 from clue.machine.parts import Sockets
 from clue.machine.speed import SpeedCurve
@@ -65,6 +66,31 @@ class NodeNoise:
     factor: float = 0.0
 
 
+_NODE_RULES = {
+    "processors": COUNT,
+    "memory": AMOUNT.or_none,
+    "performance_factor": AMOUNT,
+    "performance_factors": AMOUNT.for_each,
+    "speeds": Rule(
+        f"{POSITIVE.words} or a SpeedCurve", lambda each: isinstance(each, SpeedCurve) or POSITIVE.holds(each)
+    ).for_each,
+    "memory_contention": Rule(
+        f"a mapping of numbers of processors to shares by region, each {SHARE.words}", SHARE.for_each.for_each.holds
+    ),
+    "background_load": AMOUNT,
+    "time_slice": AMOUNT,
+    "initialisation_delay": AMOUNT,
+    "spawn_delay": AMOUNT,
+    "packing_delay": AMOUNT,
+    "reduction_delay": AMOUNT,
+    "waiting": a(Waiting),
+    "noise": a(NodeNoise),
+    "cold_start": a(ColdStart),
+    "domains": COUNT,
+    "copy_bandwidth": POSITIVE.or_none,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class NodeType:
     """A kind of node.
@@ -99,6 +125,9 @@ class NodeType:
         sockets: Its processors, if they come from the hardware library; the simulation uses the figures above.
         stated_by: By key of a machine file, the part on offer that states the figure: kinds of nodes that differ in
             other parts share it, and its noise. The node type itself states what is not listed.
+
+    Raises:
+        UsageError: If a figure is impossible, such as a negative factor.
     """
 
     name: str
@@ -124,6 +153,10 @@ class NodeType:
     sockets: Sockets | None = None
     #: Not in the repr, which decides which of the model's errors are drawn.
     stated_by: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the figures."""
+        check_figures(f"node type {self.name}", self, _NODE_RULES)
 
     def part(self, figure: str = "performance_factor") -> str:
         """Return the part on offer that states a figure, by default the one that gives it its speed; or its name."""
@@ -230,6 +263,16 @@ class Place(NamedTuple):
 
 #: Stands for links that no message takes.
 _NO_LINK = Link(Curve.line(0.0), Curve.line(0.0))
+_NETWORK_RULES = {
+    "between_nodes": a(Link),
+    "within_node": a(Link),
+    "pairs": a(Link).for_each,
+    "within": a(Link).for_each,
+    "contention": a(*get_args(Contention)),
+    "collectives": a(AlgorithmChoice).for_each,
+    "progress": a(Progress),
+    "across_domains": a(Link).or_none,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +290,9 @@ class Network:
         progress: When the library answers and acknowledges messages: at any time, or only while its rank is within a
             call that waits or tests.
         across_domains: Link between ranks of one node in different domains; ``None``: ``within_node``.
+
+    Raises:
+        UsageError: If a part has the wrong type.
     """
 
     between_nodes: Link
@@ -258,6 +304,10 @@ class Network:
     collective_library: str = "mpich"
     progress: Progress = Progress.ASYNCHRONOUS
     across_domains: Link | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parts."""
+        check_figures("network", self, _NETWORK_RULES)
 
     def link(self, sender: str, receiver: str, same_node: bool, same_domain: bool = True) -> Link:
         """Return the link from one node type to another, or within a node: within a domain or between its domains."""
@@ -373,6 +423,25 @@ class Network:
         )
 
 
+def _are_changes(changes: Sequence[tuple[float, Machine]]) -> bool:
+    times = [0.0, *(at for at, _ in changes)]
+    return (
+        all(map(AMOUNT.holds, times))
+        and times == sorted(times)
+        and all(isinstance(each, Machine) for _, each in changes)
+    )
+
+
+_MACHINE_RULES = {
+    # Machines may have a million nodes, of few types.
+    "nodes": Rule(
+        "a tuple of NodeType", lambda nodes: isinstance(nodes, Sequence) and {*map(type, nodes)} <= {NodeType}
+    ),
+    "network": a(Network),
+    "changes": Rule("pairs of a time and a Machine, by rising time", _are_changes),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A virtual cluster.
@@ -387,6 +456,9 @@ class Machine:
         source: Where the figures come from.
         notes: Notes on this machine for readers of results, shown beside these.
         reference_processor: Processor to which the performance factors are relative, as a trace's head names it.
+
+    Raises:
+        UsageError: If a part has the wrong type, or the times of changes do not rise.
     """
 
     name: str
@@ -397,6 +469,10 @@ class Machine:
     source: str = ""
     notes: tuple[str, ...] = ()
     reference_processor: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the parts."""
+        check_figures(f"machine {self.name}", self, _MACHINE_RULES)
 
     @property
     def epochs(self) -> tuple[Machine, ...]:
