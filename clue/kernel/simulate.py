@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from numbers import Integral
@@ -131,9 +131,7 @@ def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: i
         return Placement.listed(machine, placement.nodes, ranks)
     if isinstance(placement, str) and placement in _ORDERS:
         return _ORDERS[placement](machine, ranks)
-    if isinstance(placement, str) or not isinstance(placement, Iterable):
-        raise UsageError(f"placement must be block, cyclic or a list of nodes, got {placement!r}")
-    return Placement.listed(machine, tuple(placement), ranks)
+    return Placement.listed(machine, placement, ranks)
 
 
 def result_of(

@@ -6,12 +6,13 @@ Terms and parameters follow the CLUE paper, section 3. All times are in seconds,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, count, islice, repeat
+from numbers import Integral
 from operator import index, itemgetter
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from clue.display import frame_of, html, short_repr
 from clue.errors import UsageError
@@ -615,7 +616,8 @@ class Placement:
         """Fill one node after another with ``per_processor`` ranks on each processor.
 
         Raises:
-            UsageError: If the machine has too few processors, or there are more ranks than may be placed.
+            UsageError: If it is no machine, or has too few processors; a number is not whole; or there are more ranks
+                than may be placed.
         """
         _check_room(machine, ranks, per_processor)
         room = (repeat(i, min(ranks, node.processors * per_processor)) for i, node in enumerate(machine.nodes))
@@ -626,7 +628,8 @@ class Placement:
         """Deal ranks to the nodes round-robin, ``per_processor`` ranks to each processor.
 
         Raises:
-            UsageError: If the machine has too few processors, or there are more ranks than may be placed.
+            UsageError: If it is no machine, or has too few processors; a number is not whole; or there are more ranks
+                than may be placed.
         """
         _check_room(machine, ranks, per_processor)
         return cls(tuple(islice(_dealt([node.processors * per_processor for node in machine.nodes]), ranks)))
@@ -650,17 +653,21 @@ class Placement:
         return cls(tuple(order[i] for i in islice(places, ranks)))
 
     @classmethod
-    def listed(cls, machine: Machine, nodes: Sequence[int], ranks: int) -> Placement:
-        """Place each rank on its listed node; a node may be listed more often than it has processors.
+    def listed(cls, machine: Machine, nodes: Iterable[Any], ranks: int) -> Placement:
+        """Place each rank on its listed node, an integer; a node may be listed more often than it has processors.
 
         Raises:
-            UsageError: If the list has the wrong length, or names a node that does not exist; or there are more ranks
-                than may be placed.
+            UsageError: If there is no list, it has the wrong length, or names a node that does not exist; or there are
+                more ranks than may be placed.
         """
         _check_number(ranks)
-        if len(nodes) != ranks:
-            raise UsageError(f"placement: list must name one node per rank ({ranks}), got {len(nodes)}")
-        return cls(tuple(_existing(machine, node, rank) for rank, node in enumerate(nodes)))
+        # The keys of a mapping are its ranks, not their nodes, and a set has no order.
+        if isinstance(nodes, str | Mapping | Set) or not isinstance(nodes, Iterable):
+            raise UsageError(f"placement must be block, cyclic or a list of nodes, got {nodes!r}")
+        listed = tuple(nodes)
+        if len(listed) != ranks:
+            raise UsageError(f"placement: list must name one node per rank ({ranks}), got {len(listed)}")
+        return cls(tuple(_existing(machine, node, rank) for rank, node in enumerate(listed)))
 
 
 def _existing(machine: Machine, node: int, rank: int) -> int:
@@ -676,12 +683,18 @@ def _existing(machine: Machine, node: int, rank: int) -> int:
 
 
 def _check_number(ranks: int) -> None:
+    if not isinstance(ranks, Integral) or ranks < 0:
+        raise UsageError(f"placement: ranks must be a whole number of at least 0, got {ranks!r}")
     if ranks > MOST_RANKS:
         raise UsageError(f"placement: ranks of all instances must be at most {MOST_RANKS}, got {ranks}")
 
 
 def _check_room(machine: Machine, ranks: int, per_processor: int) -> None:
+    if not isinstance(machine, Machine):
+        raise UsageError(f"machine must be one that clue.load_machine returned, got {machine!r}")
     _check_number(ranks)
+    if not COUNT.holds(per_processor):
+        raise UsageError(f"placement: ranks on each processor must be {COUNT.words}, got {per_processor!r}")
     room = machine.processors * per_processor
     if ranks > room:
         each = f" with {per_processor} per processor" if per_processor > 1 else ""
