@@ -18,13 +18,13 @@ LONGEST_FILE = 16 * 10**6
 Source = str | Path | Mapping[str, object]
 
 
-def locate(source: str | Path, kinds: tuple[str, ...], relative_to: Path | None = None) -> Path:
+def locate(source: str | Path, kinds: tuple[str, ...], relative_to: Path | str | None = None) -> Path:
     """Return the file of a path, or of the name of a shipped file of some kinds.
 
     Raises:
         ValueError: If there is no such file; with rule and value, so that the caller can add the place.
     """
-    path = (relative_to or Path()) / source
+    path = Path(relative_to or "") / source
     # Files may refer to ordinary files only; users may also name a pipe.
     if is_file(path) or (relative_to is None and is_readable(path)):
         return path
@@ -56,7 +56,7 @@ def read_file(path: Path) -> Document:
 
 
 def read_source(
-    source: Source, kinds: tuple[str, ...], relative_to: Path | None = None
+    source: Source, kinds: tuple[str, ...], relative_to: Path | str | None = None
 ) -> tuple[Document, Path | None]:
     """Return the document of a source, and its file (``None`` for a mapping or an open stream).
 

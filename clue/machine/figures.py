@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 from math import inf, isfinite, isnan
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 from clue.errors import UsageError
 from clue.machine.curve import Curve
+from clue.units import is_amount, is_count
 
 
 class Rule(NamedTuple):
@@ -47,15 +48,6 @@ def a(*kinds: type) -> Rule:
     return Rule(" or ".join(names), lambda figure: isinstance(figure, kinds))
 
 
-def _is_amount(figure: Any) -> bool:
-    # Most are floats, which can be told ten times as fast.
-    return (type(figure) is float or isinstance(figure, Real)) and bool(0 <= figure < inf)  # type: ignore[operator]
-
-
-def _is_count(figure: Any) -> bool:
-    return isinstance(figure, Integral) and bool(figure >= 1)  # type: ignore[operator]
-
-
 def _is_size(figure: Any) -> bool:
     return isinstance(figure, Real) and not isnan(figure)
 
@@ -68,10 +60,10 @@ def _is_delay(figure: Any) -> bool:
     return min(figure.times) >= -1e-12 * longest and longest < inf and all(map(isfinite, figure.slopes))
 
 
-COUNT = Rule("a whole number of at least 1", _is_count)
-AMOUNT = Rule("a finite number of at least 0", _is_amount)
-POSITIVE = Rule("a finite number above 0", lambda figure: _is_amount(figure) and figure > 0)
-SHARE = Rule("a number above 0 and up to 1", lambda figure: _is_amount(figure) and 0 < figure <= 1)
+COUNT = Rule("a whole number of at least 1", is_count)
+AMOUNT = Rule("a finite number of at least 0", is_amount)
+POSITIVE = Rule("a finite number above 0", lambda figure: is_amount(figure) and figure > 0)
+SHARE = Rule("a number above 0 and up to 1", lambda figure: is_amount(figure) and 0 < figure <= 1)
 #: Up to which, or from which size on, something holds; any number may decide for no message, or for all.
 SIZE = Rule("a number of bytes", _is_size)
 #: A delay by message size.

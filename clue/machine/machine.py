@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, count, islice, repeat
-from numbers import Integral
 from operator import index, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -23,7 +22,7 @@ from clue.machine.figures import AMOUNT, COUNT, POSITIVE, SHARE, Rule, a, check_
 from clue.machine.link import Link, LinkNoise, Rendezvous
 from clue.machine.parts import Sockets
 from clue.machine.speed import SpeedCurve
-from clue.units import Money, count_of, format_size, format_time
+from clue.units import Money, count_of, format_size, format_time, is_count
 
 if TYPE_CHECKING:
     import pandas
@@ -657,9 +656,10 @@ class Placement:
         """Place each rank on its listed node, an integer; a node may be listed more often than it has processors.
 
         Raises:
-            UsageError: If there is no list, it has the wrong length, or names a node that does not exist; or there are
-                more ranks than may be placed.
+            UsageError: If it is no machine; there is no list, it has the wrong length, or names a node that does not
+                exist; or there are more ranks than may be placed.
         """
+        _check_machine(machine)
         _check_number(ranks)
         # The keys of a mapping are its ranks, not their nodes, and a set has no order.
         if isinstance(nodes, str | Mapping | Set) or not isinstance(nodes, Iterable):
@@ -682,16 +682,20 @@ def _existing(machine: Machine, node: int, rank: int) -> int:
     return number
 
 
+def _check_machine(machine: Machine) -> None:
+    if not isinstance(machine, Machine):
+        raise UsageError(f"machine must be one that clue.load_machine returned, got {machine!r}")
+
+
 def _check_number(ranks: int) -> None:
-    if not isinstance(ranks, Integral) or ranks < 0:
+    if not is_count(ranks, 0):
         raise UsageError(f"placement: ranks must be a whole number of at least 0, got {ranks!r}")
     if ranks > MOST_RANKS:
         raise UsageError(f"placement: ranks of all instances must be at most {MOST_RANKS}, got {ranks}")
 
 
 def _check_room(machine: Machine, ranks: int, per_processor: int) -> None:
-    if not isinstance(machine, Machine):
-        raise UsageError(f"machine must be one that clue.load_machine returned, got {machine!r}")
+    _check_machine(machine)
     _check_number(ranks)
     if not COUNT.holds(per_processor):
         raise UsageError(f"placement: ranks on each processor must be {COUNT.words}, got {per_processor!r}")

@@ -9,14 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
-from numbers import Integral, Real
 from pathlib import Path
 
 from clue.children import finding_clue, mpi_of, open_mpi_options, running, standard_input
 from clue.errors import RecordError, UsageError
 from clue.native import Library, NoLibraryError, Source
 from clue.programs import check_program, program_name, program_title
+from clue.units import is_amount, is_count
 
 #: Callback for progress, in words; it never gets the program's own output.
 Progress = Callable[[str], None]
@@ -77,7 +76,7 @@ class Launch:
             UsageError: If the program does not exist or there are no ranks.
         """
         check_program(self._command)
-        if not isinstance(self.ranks, Integral) or self.ranks < 1:
+        if not is_count(self.ranks):
             raise UsageError(f"{self.title}: ranks must be an integer > 0, got {self.ranks!r}")
 
 
@@ -131,7 +130,7 @@ class TimeLimits:
 
     def __init__(self, timeout: float | None, limit: float | None, sign: Callable[[], object]) -> None:
         for name, seconds in (("timeout", timeout), ("limit", limit)):
-            if seconds is not None and not (isinstance(seconds, Real) and 0 < seconds < inf):
+            if seconds is not None and not (is_amount(seconds) and seconds > 0):
                 raise UsageError(f"{name} must be a number of seconds above 0, or None, got {seconds!r}")
         self._timeout, self._limit, self._sign = timeout, limit, sign
         self._began = self._alive = time.monotonic()

@@ -101,3 +101,14 @@ def test_many_faults_take_one_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     told = faults_of(load_any, "many.yaml")
     assert len(told) == 2000 and 'unknown1999 must be a known key, got "unknown1999"' in told[-1]
     assert len(made) == len(set(made))
+
+
+def test_a_base_is_text_or_a_path(tmp_path: Path) -> None:
+    """Files are found relative to a base of either type, those that a mapping names, too."""
+    (tmp_path / "m.yaml").write_text(MACHINE)
+    TraceBuilder(1).build().save(tmp_path / "t.clue.zip")
+    config = {"program": {"trace": "t.clue.zip"}, "machine": "m.yaml"}
+    for base in (tmp_path, str(tmp_path)):
+        found = load_config(config, relative_to=base)
+        assert isinstance(found, SimulationConfig)
+        assert found.machine == load_machine("m.yaml", relative_to=base)
