@@ -4,28 +4,21 @@ With ``-q``, notes on the recording go into the trace only; with ``--unpacked`` 
 ``--as NAME`` names the trace in messages, if the caller moves it there.
 """
 
-# ruff: noqa: E402 - most imports wait until the current folder is out of the way
-
 from __future__ import annotations
 
 import os
 import sys
 
-# The current folder is the first in which Python looks, as for any -m. A file of the user's there, such as token.py or
-# clue.py, must not stand for a module that the layer imports; unless the layer itself is there.
-_own = os.path.realpath(f"{__file__}/../..")
-_current = sys.path.pop(0) if __name__ == "__main__" and os.path.realpath(sys.path[0]) != _own else None
+from virtual_layer.own_modules import without_current_folder
 
-from pathlib import Path
+with without_current_folder(__name__ == "__main__"):
+    from pathlib import Path
 
-from clue.errors import CANNOT_RECORD, NEVER_CALLED_MPI, ClueError, RecordError, UsageError, no_such_program
-from virtual_layer import programs
-from virtual_layer.scheduling import lengthen_slices
-from virtual_layer.session import Assignment, Session
-from virtual_layer.telling import tell
-
-if _current is not None:
-    sys.path.insert(0, _current)
+    from clue.errors import CANNOT_RECORD, NEVER_CALLED_MPI, ClueError, RecordError, UsageError, no_such_program
+    from virtual_layer import programs
+    from virtual_layer.scheduling import lengthen_slices
+    from virtual_layer.session import Assignment, Session
+    from virtual_layer.telling import tell
 
 _USAGE = "python -m virtual_layer [-q] [-o TRACE] PROGRAM.py | -m MODULE | -c CODE [ARGS…]"
 

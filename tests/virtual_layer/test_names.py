@@ -54,3 +54,17 @@ def test_programs_find_their_own_modules(words: tuple[str, ...], tmp_path: Path)
         (folder / "helper.py").write_text(CODE + "MPI.COMM_WORLD.Barrier()\n" * (barriers - 1))
     assert _layer(tmp_path, *words) == ""
     assert _barriers(tmp_path) == (2 if words[0] == "below/main.py" else 1)
+
+
+@pytest.mark.parametrize("name", ["token", "clue"])
+def test_a_program_of_such_a_name_runs_live(name: str, tmp_path: Path) -> None:
+    """The process from which ranks are forked does not import it either."""
+    (tmp_path / f"{name}.py").write_text(CODE)
+    command = "import sys; del sys.path[0]; from clue.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = ["run", "-q", "-n", "2", "--machine", "two-hosts", f"{name}.py"]
+    done = subprocess.run(
+        [sys.executable, "-c", command, *words],
+        cwd=tmp_path, env=finding_clue(os.environ), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "makespan" in done.stdout
