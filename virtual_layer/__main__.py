@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
-from clue.errors import CANNOT_RECORD, NEVER_CALLED_MPI, ClueError, RecordError, UsageError, no_such_program
-from virtual_layer import programs
-from virtual_layer.scheduling import lengthen_slices
-from virtual_layer.session import Assignment, Session
-from virtual_layer.telling import tell
+from virtual_layer.own_modules import without_current_folder
+
+with without_current_folder(__name__ == "__main__"):
+    from pathlib import Path
+
+    from clue.errors import CANNOT_RECORD, NEVER_CALLED_MPI, ClueError, RecordError, UsageError, no_such_program
+    from virtual_layer import programs
+    from virtual_layer.scheduling import lengthen_slices
+    from virtual_layer.session import Assignment, Session
+    from virtual_layer.telling import tell
 
 _USAGE = "python -m virtual_layer [-q] [-o TRACE] PROGRAM.py | -m MODULE | -c CODE [ARGS…]"
 

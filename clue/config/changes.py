@@ -103,14 +103,14 @@ class ChangeableScenario:
         UsageError: If it is not a comparison, or has no full-size variant.
     """
 
-    def __init__(self, source: Source, *, full: bool = False, relative_to: FilePath | None = None) -> None:
+    def __init__(self, source: Source, *, full: bool = False, relative_to: FilePath | str | None = None) -> None:
         document, path = read_source(source, ("scenarios",), relative_to)
         self._kept: dict[object, Kept] = {}
         self._name = path.stem if path is not None else "scenario"
         kind = kind_of(document)
         if kind != "scenario":
             raise UsageError(f"{document.file or self._name}: file must hold a comparison, got a {kind}")
-        self._base = path.parent if path is not None else relative_to or FilePath()
+        self._base = path.parent if path is not None else FilePath(relative_to or "")
         self._document = variant(document, self._name, full)
         faults = Faults()
         scenario = self._built(self._document, faults)

@@ -28,7 +28,7 @@ _TELLING = {
 
 
 def load_config(
-    source: Source, *, full: bool = False, relative_to: FilePath | None = None, more: str | None = None
+    source: Source, *, full: bool = False, relative_to: FilePath | str | None = None, more: str | None = None
 ) -> SimulationConfig | Scenario:
     """Load a comparison or a single simulation.
 
@@ -46,7 +46,7 @@ def load_config(
     return _config(document, path, full, relative_to, more)
 
 
-def load_any(source: Source, *, relative_to: FilePath | None = None) -> Machine | Scenario | SimulationConfig:
+def load_any(source: Source, *, relative_to: FilePath | str | None = None) -> Machine | Scenario | SimulationConfig:
     """Load a machine, a comparison or a simulation from a file, a shipped name or a mapping.
 
     Raises:
@@ -77,10 +77,10 @@ def kind_of(document: Document) -> str:
 
 
 def _config(
-    document: Document, path: FilePath | None, full: bool, relative_to: FilePath | None, more: str | None = None
+    document: Document, path: FilePath | None, full: bool, relative_to: FilePath | str | None, more: str | None = None
 ) -> SimulationConfig | Scenario:
     kind = kind_of(document)
-    base = path.parent if path is not None else relative_to or FilePath()
+    base = path.parent if path is not None else FilePath(relative_to or "")
     name = path.stem if path is not None else kind
     reading = Reading(document, base)
     config: SimulationConfig | Scenario | None = None

@@ -56,7 +56,7 @@ from clue.machine import (
 from clue.units import Money
 
 
-def load_machine(source: Source, *, relative_to: FilePath | None = None) -> Machine:
+def load_machine(source: Source, *, relative_to: FilePath | str | None = None) -> Machine:
     """Load a machine.
 
     Args:

@@ -25,7 +25,7 @@ from clue.machine.parts import PREFIX, NetworkPart, Processor, Switch
 AnyPart = Processor | NetworkPart | Switch
 
 
-def load_part(name: str, *, relative_to: FilePath | None = None) -> AnyPart:
+def load_part(name: str, *, relative_to: FilePath | str | None = None) -> AnyPart:
     """Load a part.
 
     Args:
@@ -36,7 +36,7 @@ def load_part(name: str, *, relative_to: FilePath | None = None) -> AnyPart:
         ConfigError: With all faults of the part.
     """
     try:
-        file, key = locate_part(name, relative_to or FilePath())
+        file, key = locate_part(name, FilePath(relative_to or ""))
     except ValueError as error:
         raise ConfigError(f"{name}: part {error}") from None
     faults = Faults()

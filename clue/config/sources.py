@@ -16,15 +16,17 @@ from clue.files import is_file, is_readable, kind_of, names_open_file, not_text,
 LONGEST_FILE = 16 * 10**6
 #: What users may pass for a machine, a scenario or a simulation.
 Source = str | Path | Mapping[str, object]
+#: What users name in place of a configuration, by the end of its name: its kind, and its key in a configuration.
+_PROGRAMS = {".py": ("a Python program", "script"), ".clue.zip": ("a trace", "trace")}
 
 
-def locate(source: str | Path, kinds: tuple[str, ...], relative_to: Path | None = None) -> Path:
+def locate(source: str | Path, kinds: tuple[str, ...], relative_to: Path | str | None = None) -> Path:
     """Return the file of a path, or of the name of a shipped file of some kinds.
 
     Raises:
         ValueError: If there is no such file; with rule and value, so that the caller can add the place.
     """
-    path = (relative_to or Path()) / source
+    path = Path(relative_to or "") / source
     # Files may refer to ordinary files only; users may also name a pipe.
     if is_file(path) or (relative_to is None and is_readable(path)):
         return path
@@ -56,7 +58,7 @@ def read_file(path: Path) -> Document:
 
 
 def read_source(
-    source: Source, kinds: tuple[str, ...], relative_to: Path | None = None
+    source: Source, kinds: tuple[str, ...], relative_to: Path | str | None = None
 ) -> tuple[Document, Path | None]:
     """Return the document of a source, and its file (``None`` for a mapping or an open stream).
 
@@ -68,8 +70,22 @@ def read_source(
     if not isinstance(source, str | Path):
         raise ConfigError(f"source must be a path, a name or a mapping, got {source!r}")
     kind = " or ".join(kind[:-1] for kind in kinds)
+    if got := _program(Path(relative_to or "") / source, kinds):
+        raise ConfigError(f"{source}: {kind} must be a YAML file, got {got}")
     try:
         path = locate(source, kinds, relative_to)
     except ValueError as error:
         raise ConfigError(f"{source}: {kind} {error}") from None
     return read_file(path), None if names_open_file(path) else path
+
+
+def _program(path: Path, kinds: tuple[str, ...]) -> str:
+    """Describe a program or a trace that is named in place of a file of some kinds; ``""`` if it is neither."""
+    for end, (got, key) in _PROGRAMS.items():
+        if path.name.endswith(end) and is_file(path):
+            more = ", ranks: …" if key == "script" else ""
+            hint = (
+                f": name it in one, with a machine (program: {{{key}: {path}{more}}})" if "scenarios" in kinds else ""
+            )
+            return f"{got}{hint}"
+    return ""

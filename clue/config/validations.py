@@ -70,7 +70,7 @@ class ValidationConfig:
     cases: tuple[MeasuredCase, ...]
 
 
-def load_validation(source: Source, *, relative_to: FilePath | None = None) -> ValidationConfig:
+def load_validation(source: Source, *, relative_to: FilePath | str | None = None) -> ValidationConfig:
     """Load measured run times.
 
     Args:
@@ -81,7 +81,7 @@ def load_validation(source: Source, *, relative_to: FilePath | None = None) -> V
         ConfigError: With all faults of the file.
     """
     document, path = read_source(source, ("validations",), relative_to)
-    base = path.parent if path is not None else relative_to or FilePath()
+    base = path.parent if path is not None else FilePath(relative_to or "")
     reading = Reading(document, base)
     config = _validation(reading, path.stem if path is not None else "validation")
     reading.check()

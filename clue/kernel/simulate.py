@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from numbers import Integral
@@ -21,6 +21,7 @@ from clue.kernel.model.turns import joined_nodes, without_turns
 from clue.machine import FactorTable, Machine, NoContention, NodeType, Placement, SpeedCurve, memory_fault
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
+from clue.trace.store import check_trace
 from clue.units import count_of, format_size
 
 #: Least number of ranks on a node for two pairs to copy at once; least size, bytes, at which messages overflow caches.
@@ -64,8 +65,8 @@ def simulate(
         ReplayError: If the trace contradicts itself.
         DeadlockError: If the program deadlocks in virtual time.
     """
-    if not isinstance(trace, Trace | Program):
-        raise UsageError(f"trace must be one that clue.Trace.open or a builder returned, got {trace!r}")
+    if not isinstance(trace, Program):
+        check_trace(trace)
     if engine not in (*ENGINES, WHEN_COMPILED):
         raise UsageError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     if not isinstance(instances, Integral):
@@ -125,15 +126,11 @@ def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: i
     Raises:
         UsageError: If the placement is invalid, or there is no machine.
     """
-    if not isinstance(machine, Machine):
-        raise UsageError(f"machine must be one that clue.load_machine returned, got {machine!r}")
     if isinstance(placement, Placement):
         return Placement.listed(machine, placement.nodes, ranks)
     if isinstance(placement, str) and placement in _ORDERS:
         return _ORDERS[placement](machine, ranks)
-    if isinstance(placement, str) or not isinstance(placement, Iterable):
-        raise UsageError(f"placement must be block, cyclic or a list of nodes, got {placement!r}")
-    return Placement.listed(machine, tuple(placement), ranks)
+    return Placement.listed(machine, placement, ranks)
 
 
 def result_of(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from clue.machine.curve import Curve
+from clue.machine.figures import AMOUNT, DELAY, SIZE, a, check_figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,22 @@ class Rendezvous(Enum):
 
     WRITE = "write"
     READ = "read"
+
+
+_RULES = {
+    "send_delay": DELAY,
+    "transmission_delay": DELAY,
+    "receive_delay": AMOUNT,
+    "eager_limit": SIZE.or_none,
+    "noise": a(LinkNoise),
+    "busy": DELAY.or_none,
+    "send_overhead": DELAY.or_none,
+    "acknowledged_from": SIZE.or_none,
+    "bucket": AMOUNT,
+    "receive_overhead": AMOUNT.or_none,
+    "copy_time": DELAY.or_none,
+    "rendezvous": a(Rendezvous),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +74,9 @@ class Link:
             messages do not wait for each other's copies.
         rendezvous: Which rank moves the data of a rendezvous: the sender, once it has the receiver's answer, or the
             receiver, which reads them from the sender's memory.
+
+    Raises:
+        UsageError: If a figure is impossible, such as a negative delay.
     """
 
     send_delay: Curve
@@ -71,6 +91,10 @@ class Link:
     receive_overhead: float | None = None
     copy_time: Curve | None = field(default=None, repr=False)
     rendezvous: Rendezvous = field(default=Rendezvous.WRITE, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the figures."""
+        check_figures("link", self, _RULES)
 
     @property
     def occupation(self) -> Curve:

@@ -6,22 +6,23 @@ Terms and parameters follow the CLUE paper, section 3. All times are in seconds,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, count, islice, repeat
 from operator import index, itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from clue.display import frame_of, html, short_repr
 from clue.errors import UsageError
 from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, NoContention
 from clue.machine.curve import Curve
+from clue.machine.figures import AMOUNT, COUNT, POSITIVE, SHARE, Rule, a, check_figures
 from clue.machine.link import Link, LinkNoise, Rendezvous
 from clue.machine.parts import Sockets
 from clue.machine.speed import SpeedCurve
-from clue.units import Money, count_of, format_size, format_time
+from clue.units import Money, count_of, format_size, format_time, is_count
 
 if TYPE_CHECKING:
     import pandas
@@ -65,6 +66,31 @@ class NodeNoise:
     factor: float = 0.0
 
 
+_NODE_RULES = {
+    "processors": COUNT,
+    "memory": AMOUNT.or_none,
+    "performance_factor": AMOUNT,
+    "performance_factors": AMOUNT.for_each,
+    "speeds": Rule(
+        f"{POSITIVE.words} or a SpeedCurve", lambda each: isinstance(each, SpeedCurve) or POSITIVE.holds(each)
+    ).for_each,
+    "memory_contention": Rule(
+        f"a mapping of numbers of processors to shares by region, each {SHARE.words}", SHARE.for_each.for_each.holds
+    ),
+    "background_load": AMOUNT,
+    "time_slice": AMOUNT,
+    "initialisation_delay": AMOUNT,
+    "spawn_delay": AMOUNT,
+    "packing_delay": AMOUNT,
+    "reduction_delay": AMOUNT,
+    "waiting": a(Waiting),
+    "noise": a(NodeNoise),
+    "cold_start": a(ColdStart),
+    "domains": COUNT,
+    "copy_bandwidth": POSITIVE.or_none,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class NodeType:
     """A kind of node.
@@ -99,6 +125,9 @@ class NodeType:
         sockets: Its processors, if they come from the hardware library; the simulation uses the figures above.
         stated_by: By key of a machine file, the part on offer that states the figure: kinds of nodes that differ in
             other parts share it, and its noise. The node type itself states what is not listed.
+
+    Raises:
+        UsageError: If a figure is impossible, such as a negative factor.
     """
 
     name: str
@@ -124,6 +153,10 @@ class NodeType:
     sockets: Sockets | None = None
     #: Not in the repr, which decides which of the model's errors are drawn.
     stated_by: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the figures."""
+        check_figures(f"node type {self.name}", self, _NODE_RULES)
 
     def part(self, figure: str = "performance_factor") -> str:
         """Return the part on offer that states a figure, by default the one that gives it its speed; or its name."""
@@ -230,6 +263,16 @@ class Place(NamedTuple):
 
 #: Stands for links that no message takes.
 _NO_LINK = Link(Curve.line(0.0), Curve.line(0.0))
+_NETWORK_RULES = {
+    "between_nodes": a(Link),
+    "within_node": a(Link),
+    "pairs": a(Link).for_each,
+    "within": a(Link).for_each,
+    "contention": a(*get_args(Contention)),
+    "collectives": a(AlgorithmChoice).for_each,
+    "progress": a(Progress),
+    "across_domains": a(Link).or_none,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +290,9 @@ class Network:
         progress: When the library answers and acknowledges messages: at any time, or only while its rank is within a
             call that waits or tests.
         across_domains: Link between ranks of one node in different domains; ``None``: ``within_node``.
+
+    Raises:
+        UsageError: If a part has the wrong type.
     """
 
     between_nodes: Link
@@ -258,6 +304,10 @@ class Network:
     collective_library: str = "mpich"
     progress: Progress = Progress.ASYNCHRONOUS
     across_domains: Link | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parts."""
+        check_figures("network", self, _NETWORK_RULES)
 
     def link(self, sender: str, receiver: str, same_node: bool, same_domain: bool = True) -> Link:
         """Return the link from one node type to another, or within a node: within a domain or between its domains."""
@@ -373,6 +423,25 @@ class Network:
         )
 
 
+def _are_changes(changes: Sequence[tuple[float, Machine]]) -> bool:
+    times = [0.0, *(at for at, _ in changes)]
+    return (
+        all(map(AMOUNT.holds, times))
+        and times == sorted(times)
+        and all(isinstance(each, Machine) for _, each in changes)
+    )
+
+
+_MACHINE_RULES = {
+    # Machines may have a million nodes, of few types.
+    "nodes": Rule(
+        "a tuple of NodeType", lambda nodes: isinstance(nodes, Sequence) and {*map(type, nodes)} <= {NodeType}
+    ),
+    "network": a(Network),
+    "changes": Rule("pairs of a time and a Machine, by rising time", _are_changes),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A virtual cluster.
@@ -387,6 +456,9 @@ class Machine:
         source: Where the figures come from.
         notes: Notes on this machine for readers of results, shown beside these.
         reference_processor: Processor to which the performance factors are relative, as a trace's head names it.
+
+    Raises:
+        UsageError: If a part has the wrong type, or the times of changes do not rise.
     """
 
     name: str
@@ -397,6 +469,10 @@ class Machine:
     source: str = ""
     notes: tuple[str, ...] = ()
     reference_processor: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the parts."""
+        check_figures(f"machine {self.name}", self, _MACHINE_RULES)
 
     @property
     def epochs(self) -> tuple[Machine, ...]:
@@ -539,7 +615,8 @@ class Placement:
         """Fill one node after another with ``per_processor`` ranks on each processor.
 
         Raises:
-            UsageError: If the machine has too few processors, or there are more ranks than may be placed.
+            UsageError: If it is no machine, or has too few processors; a number is not whole; or there are more ranks
+                than may be placed.
         """
         _check_room(machine, ranks, per_processor)
         room = (repeat(i, min(ranks, node.processors * per_processor)) for i, node in enumerate(machine.nodes))
@@ -550,7 +627,8 @@ class Placement:
         """Deal ranks to the nodes round-robin, ``per_processor`` ranks to each processor.
 
         Raises:
-            UsageError: If the machine has too few processors, or there are more ranks than may be placed.
+            UsageError: If it is no machine, or has too few processors; a number is not whole; or there are more ranks
+                than may be placed.
         """
         _check_room(machine, ranks, per_processor)
         return cls(tuple(islice(_dealt([node.processors * per_processor for node in machine.nodes]), ranks)))
@@ -574,17 +652,22 @@ class Placement:
         return cls(tuple(order[i] for i in islice(places, ranks)))
 
     @classmethod
-    def listed(cls, machine: Machine, nodes: Sequence[int], ranks: int) -> Placement:
-        """Place each rank on its listed node; a node may be listed more often than it has processors.
+    def listed(cls, machine: Machine, nodes: Iterable[Any], ranks: int) -> Placement:
+        """Place each rank on its listed node, an integer; a node may be listed more often than it has processors.
 
         Raises:
-            UsageError: If the list has the wrong length, or names a node that does not exist; or there are more ranks
-                than may be placed.
+            UsageError: If it is no machine; there is no list, it has the wrong length, or names a node that does not
+                exist; or there are more ranks than may be placed.
         """
+        _check_machine(machine)
         _check_number(ranks)
-        if len(nodes) != ranks:
-            raise UsageError(f"placement: list must name one node per rank ({ranks}), got {len(nodes)}")
-        return cls(tuple(_existing(machine, node, rank) for rank, node in enumerate(nodes)))
+        # The keys of a mapping are its ranks, not their nodes, and a set has no order.
+        if isinstance(nodes, str | Mapping | Set) or not isinstance(nodes, Iterable):
+            raise UsageError(f"placement must be block, cyclic or a list of nodes, got {nodes!r}")
+        listed = tuple(nodes)
+        if len(listed) != ranks:
+            raise UsageError(f"placement: list must name one node per rank ({ranks}), got {len(listed)}")
+        return cls(tuple(_existing(machine, node, rank) for rank, node in enumerate(listed)))
 
 
 def _existing(machine: Machine, node: int, rank: int) -> int:
@@ -599,13 +682,23 @@ def _existing(machine: Machine, node: int, rank: int) -> int:
     return number
 
 
+def _check_machine(machine: Machine) -> None:
+    if not isinstance(machine, Machine):
+        raise UsageError(f"machine must be one that clue.load_machine returned, got {machine!r}")
+
+
 def _check_number(ranks: int) -> None:
+    if not is_count(ranks, 0):
+        raise UsageError(f"placement: ranks must be a whole number of at least 0, got {ranks!r}")
     if ranks > MOST_RANKS:
         raise UsageError(f"placement: ranks of all instances must be at most {MOST_RANKS}, got {ranks}")
 
 
 def _check_room(machine: Machine, ranks: int, per_processor: int) -> None:
+    _check_machine(machine)
     _check_number(ranks)
+    if not COUNT.holds(per_processor):
+        raise UsageError(f"placement: ranks on each processor must be {COUNT.words}, got {per_processor!r}")
     room = machine.processors * per_processor
     if ranks > room:
         each = f" with {per_processor} per processor" if per_processor > 1 else ""

@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from clue.errors import ReplayError, UsageError
+from clue.units import is_count
 
 _Task = TypeVar("_Task")
 _Done = TypeVar("_Done")
@@ -74,7 +75,7 @@ class Pool(Generic[_Task, _Done]):
         is_slow: Tells whether tasks are currently slower than they will be later.
 
     Raises:
-        UsageError: If the executor cannot be used.
+        UsageError: If the executor or the number of workers cannot be used.
     """
 
     def __init__(
@@ -85,6 +86,8 @@ class Pool(Generic[_Task, _Done]):
         is_slow: Callable[[], bool] = lambda: False,
     ) -> None:
         check_executor(executor)
+        if not is_count(workers):
+            raise UsageError(f"workers must be a whole number of at least 1, got {workers!r}")
         self._do = do
         self._executor = executor
         self._workers = workers

@@ -36,6 +36,7 @@ from clue.result import Result
 from clue.steady import Sample, Steady, sample_of, simulate_part
 from clue.trace import Trace
 from clue.trace.programs import other_programs
+from clue.trace.store import check_trace
 from clue.uncertainty import BurstNoise, Character, Sampling, draw, is_uncertain, noise_of_recordings, typical_recording
 from clue.uncertainty.makespans import Known, deviation_bound, draw_candidate, parts
 from clue.units import count_of, format_number
@@ -120,12 +121,13 @@ def recording(application: Application, ranks: int, traces: TraceSource) -> tupl
     """Return the typical recording of an application, and the variation between its recordings if there are several.
 
     Raises:
-        UsageError: If recordings are not for this number of ranks.
+        UsageError: If the source gives something else than a trace, or recordings are not for this number of ranks.
         TraceError: If one is unusable.
     """
     paths = [application.trace, *application.repeats]
     found = [traces(replace(application, trace=path, repeats=()), ranks) for path in paths]
     for trace in found:
+        check_trace(trace)
         if trace.ranks != ranks:
             with written_at(application.place):
                 raise UsageError(
@@ -185,7 +187,7 @@ class ReplayPredictor(Predictor):
         sampled: Whether to replay only a sample of the iterations where it represents all (:mod:`clue.steady`).
 
     Raises:
-        UsageError: If the executor cannot be used.
+        UsageError: If the source is no function, or the executor or the number of workers cannot be used.
     """
 
     def __init__(
@@ -198,6 +200,9 @@ class ReplayPredictor(Predictor):
         workers: int = 1,
         sampled: bool = False,
     ) -> None:
+        if not callable(traces):
+            rule = "traces must be a function of an application and a number of ranks that returns a trace"
+            raise UsageError(f"{rule}, got {traces!r}")
         self._sampled = sampled
         self._traces = traces
         self._recorder = recorder

@@ -34,7 +34,7 @@ from clue.purchase.scores import Scores, twelve_digits
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
 from clue.uncertainty.spread import about_few
-from clue.units import format_probability
+from clue.units import format_probability, is_count
 
 #: By default, up to the first number of options all are ranked; of more options, the second number.
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
@@ -200,8 +200,10 @@ def check_samples(scenario: Scenario) -> None:
 def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None, top: int | None) -> None:
     if not isinstance(scenario, Scenario):
         raise UsageError(f"scenario must be a comparison, got a {type(scenario).__name__}")
-    if top is not None and top < 1:
-        raise UsageError(f"top must be at least 1, got {top}")
+    if isinstance(predictor, type) or not hasattr(predictor, "predict"):
+        raise UsageError(f"predictor must be one such as clue.ReplayPredictor(traces), got {predictor!r}")
+    if top is not None and not is_count(top):
+        raise UsageError(f"top must be a whole number of at least 1, got {top!r}")
     if sampling is not None:
         check_samples(scenario)
     _check_use(scenario)

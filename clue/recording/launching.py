@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from clue.children import finding_clue, mpi_of, open_mpi_options, running, stand
 from clue.errors import RecordError, UsageError
 from clue.native import Library, NoLibraryError, Source
 from clue.programs import check_program, program_name, program_title
+from clue.units import is_amount, is_count
 
 #: Callback for progress, in words; it never gets the program's own output.
 Progress = Callable[[str], None]
@@ -75,8 +76,29 @@ class Launch:
             UsageError: If the program does not exist or there are no ranks.
         """
         check_program(self._command)
-        if self.ranks < 1:
-            raise UsageError(f"{self.title}: ranks must be an integer > 0, got {self.ranks}")
+        if not is_count(self.ranks):
+            raise UsageError(f"{self.title}: ranks must be an integer > 0, got {self.ranks!r}")
+
+
+def words_of(name: str, words: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Return words of a command line.
+
+    Args:
+        name: What they are, for messages.
+        words: The words, each of them text or a path.
+
+    Raises:
+        UsageError: If they are one text, which would be taken letter by letter, or one of them is something else.
+    """
+    if isinstance(words, str):
+        raise UsageError(f"{name} must be a list of words, got {words!r}: put each word into the list")
+    checked = []
+    for word in words:
+        text = os.fspath(word) if isinstance(word, os.PathLike) else word
+        if not isinstance(text, str):
+            raise UsageError(f"{name} must be a list of words, got {text!r} among them: write it as text")
+        checked.append(text)
+    return tuple(checked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +123,15 @@ class TimeLimits:
         timeout: Total limit, seconds.
         limit: Limit without any sign of life, seconds.
         sign: Returns a value that changes when the program makes an MPI call.
+
+    Raises:
+        UsageError: If a limit is no number above 0.
     """
 
     def __init__(self, timeout: float | None, limit: float | None, sign: Callable[[], object]) -> None:
+        for name, seconds in (("timeout", timeout), ("limit", limit)):
+            if seconds is not None and not (is_amount(seconds) and seconds > 0):
+                raise UsageError(f"{name} must be a number of seconds above 0, or None, got {seconds!r}")
         self._timeout, self._limit, self._sign = timeout, limit, sign
         self._began = self._alive = time.monotonic()
         self._seen = sign()
@@ -165,7 +193,7 @@ def find_mpiexec() -> str:
 
 
 def _launcher(mpiexec: Sequence[str] | None, ranks: int) -> list[str]:
-    words = [find_mpiexec()] if mpiexec is None else list(mpiexec)
+    words = [find_mpiexec()] if mpiexec is None else list(words_of("mpiexec", mpiexec))
     if not words or shutil.which(words[0]) is None:
         got = words[0] if words else "mpiexec"
         raise RecordError(f"{got}: mpiexec must be a command that can be run, got no such command")

@@ -16,7 +16,7 @@ import numpy as np
 from clue.errors import RecordError
 from clue.files import exchange
 from clue.recording.inputs import repeatable_input
-from clue.recording.launching import Launch, Progress, silent
+from clue.recording.launching import Launch, Progress, silent, words_of
 from clue.recording.single import record, rewritten
 from clue.trace import Trace, disturbance
 from clue.trace.place import check_target, numbered, recordings_from, remove_further
@@ -77,7 +77,7 @@ def record_repeatedly(
         UsageError: As :func:`record`.
         RecordError: As :func:`record`; complete recordings stay.
     """
-    launch = Launch(Path(program), tuple(arguments), ranks)
+    launch = Launch(Path(program), words_of("arguments", arguments), ranks)
     place = partial(numbered, target)
     targets = [place(number) for number in range(1, (repeats or OFTEN) + 1)]
     for each in (*targets, *recordings_from(len(targets) + 1, place)):
@@ -89,7 +89,7 @@ def record_repeatedly(
             turn = "" if repeats == 1 or not (repeats or made) else f" ({number} of {len(targets)})"
             progress(f"recording {launch.name} on {count_of(ranks)}{turn}")
             with next_input() as stdin:
-                own.append(record(program, arguments, ranks, each, mpiexec=mpiexec, limit=limit, stdin=stdin))
+                own.append(record(program, launch.arguments, ranks, each, mpiexec=mpiexec, limit=limit, stdin=stdin))
             made.append(each)
             if repeats is None and seconds(own[-1]) >= SHORT:
                 break

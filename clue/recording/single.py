@@ -15,7 +15,17 @@ import numpy.typing as npt
 from clue.children import limits_hint
 from clue.errors import CANNOT_RECORD, NEVER_CALLED_MPI, RecordError, TraceError
 from clue.files import drafts, remove, write_texts
-from clue.recording.launching import Ending, Launch, Progress, TimeLimits, command_of, environment_of, run, silent
+from clue.recording.launching import (
+    Ending,
+    Launch,
+    Progress,
+    TimeLimits,
+    command_of,
+    environment_of,
+    run,
+    silent,
+    words_of,
+)
 from clue.trace import Head, Trace
 from clue.trace.columns import checksum
 from clue.trace.hosts import with_best
@@ -64,10 +74,11 @@ def record(
         progress: Callback for progress.
 
     Raises:
-        UsageError: If the program does not exist, or the target or a repeat beside it is something other than a trace.
+        UsageError: If the program does not exist, an argument has the wrong type, or the target or a repeat beside it
+            is something other than a trace.
         RecordError: If there is no mpiexec, or the program fails, never calls MPI or takes too long.
     """
-    launch = Launch(Path(program), tuple(arguments), ranks)
+    launch = Launch(Path(program), words_of("arguments", arguments), ranks)
     launch.check()
     target = Path(target)
     for each in (target, *repeats_beside(target)):

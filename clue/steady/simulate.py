@@ -24,6 +24,7 @@ from clue.steady.iterations import Integers
 from clue.steady.plan import SampledLoop, Stratum, UnsteadyError, plan
 from clue.steady.steadiness import per_iteration
 from clue.trace import Trace
+from clue.trace.store import check_trace
 from clue.units import count_of, format_time
 
 #: Widest acceptable interval, half its width as a share of the makespan; beyond it, slopes do not determine the rest.
@@ -111,10 +112,11 @@ def simulate_sampled(
         name: Name of the program; by default that of its trace.
 
     Raises:
-        UsageError: If the placement, the engine or the number of instances is invalid.
+        UsageError: If there is no trace or machine, or the placement, the engine or the number of instances is invalid.
         ReplayError: If the trace contradicts itself.
         DeadlockError: If the program deadlocks in virtual time.
     """
+    check_trace(trace)
     said = name or trace.name
 
     def whole() -> Program:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
-from math import inf
 from operator import itemgetter
 from typing import Any
 
@@ -28,6 +27,7 @@ from clue.trace.head import Communicator, Head, RankHead
 from clue.trace.ops import COLUMNS, NO_REQUEST, Flag, Op
 from clue.trace.sites import UNKNOWN, Site, Sites
 from clue.trace.store import Trace
+from clue.units import is_amount
 
 _DEFAULTS = {"request": NO_REQUEST}
 _NAMES = tuple(name for name, _, _ in COLUMNS)
@@ -156,8 +156,8 @@ class RankBuilder:
         Raises:
             TraceError: If the number of seconds is negative or not finite, or the region is not text.
         """
-        if not 0 <= seconds < inf:
-            raise TraceError(f"{self._place}: burst must be a finite number of seconds from 0 on, got {seconds}")
+        if not is_amount(seconds):
+            raise TraceError(f"{self._place}: burst must be a finite number of seconds from 0 on, got {seconds!r}")
         index = self._trace.region(region)
         if index != self._region:
             self._end_burst()
@@ -215,7 +215,10 @@ class RankBuilder:
         self.add(Op.WAIT, call=call, extras=(receive, send), flags=more)
 
     def wait(self, *requests: int) -> None:
-        """Add a wait for all of these requests."""
+        """Add a wait for all of these requests of this rank.
+
+        Those that it has not started are complete, as cancelled ones and those of calls that are not modelled are.
+        """
         if len(requests) == 1:
             self.add(Op.WAIT, request=requests[0])
         else:
@@ -335,8 +338,8 @@ class TraceBuilder:
         """
         place = f"rank {rank}"
         for what, amount in (("flops", flops), ("peak_memory", peak_memory)):
-            if not 0 <= amount < inf:
-                raise TraceError(f"{place}: {what} must be a finite number from 0 on, got {amount}")
+            if not is_amount(amount):
+                raise TraceError(f"{place}: {what} must be a finite number from 0 on, got {amount!r}")
         if flops:
             index = self.region(region)
             self._flops[rank][index] = self._flops[rank].get(index, 0.0) + float(flops)

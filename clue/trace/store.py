@@ -16,6 +16,7 @@ A trace may also be a ``.zip`` of such files, like those that clue ships; it is 
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -27,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.display import data_frame, html, short_repr
-from clue.errors import TraceError
+from clue.errors import TraceError, UsageError
 from clue.files import drafts
 from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
 from clue.trace.head import Head
@@ -243,9 +244,10 @@ class Trace:
         """Open a trace and check it. Nothing in it is executed; see :mod:`clue.trace.reading`.
 
         Raises:
+            UsageError: If this is no path.
             TraceError: If it is missing, of another version, incomplete, truncated or damaged.
         """
-        path = Path(path)
+        path = _path(path)
         head, ops, beside = read_trace(path)
         readings = beside.get("readings", _NO_READINGS).reshape(-1, ENTRIES)
         return cls(head, ops, path, readings, beside.get("typical"))
@@ -256,11 +258,11 @@ class Trace:
         Missing parent folders are made.
 
         Raises:
-            UsageError: If something else is there (:func:`clue.trace.place.check_place`).
+            UsageError: If something else is there (:func:`clue.trace.place.check_place`), or this is no path.
             TraceError: If it would be too large to be read again.
             OutputError: If writing fails, for instance on a full disk; no incomplete trace is left.
         """
-        path = Path(path)
+        path = _path(path)
         check_place(path)
         head = self._head().to_json(path)
         with drafts(path) as (draft,):
@@ -309,3 +311,19 @@ def _named(names: Sequence[str], column: npt.NDArray[Any]) -> npt.NDArray[np.obj
     """Return the name of each entry of a column of indices."""
     named: npt.NDArray[np.object_] = np.array(names, dtype=object)[column]
     return named
+
+
+def check_trace(trace: object) -> None:
+    """Check that a trace is not, for example, the name of its file.
+
+    Raises:
+        UsageError: If it is something else.
+    """
+    if not isinstance(trace, Trace):
+        raise UsageError(f"trace must be one that clue.Trace.open or a builder returned, got {trace!r}")
+
+
+def _path(path: object) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"path of a trace must be text or a Path, got {path!r}")
+    return Path(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,3 +102,31 @@ def test_many_faults_take_one_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     told = faults_of(load_any, "many.yaml")
     assert len(told) == 2000 and 'unknown1999 must be a known key, got "unknown1999"' in told[-1]
     assert len(made) == len(set(made))
+
+
+def test_a_base_is_text_or_a_path(tmp_path: Path) -> None:
+    """Files are found relative to a base of either type, those that a mapping names, too."""
+    (tmp_path / "m.yaml").write_text(MACHINE)
+    TraceBuilder(1).build().save(tmp_path / "t.clue.zip")
+    config = {"program": {"trace": "t.clue.zip"}, "machine": "m.yaml"}
+    for base in (tmp_path, str(tmp_path)):
+        found = load_config(config, relative_to=base)
+        assert isinstance(found, SimulationConfig)
+        assert found.machine == load_machine("m.yaml", relative_to=base)
+
+
+def test_programs_and_traces_are_no_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who simulates a script or a trace learns what to write; the script was read as YAML with a colon too many."""
+    monkeypatch.chdir(tmp_path)
+    Path("ring.py").write_text("c = MPI.COMM_WORLD; d = {1: 2}\n")
+    TraceBuilder(1).build().save("ring.clue.zip")
+    hint = "name it in one, with a machine (program: "
+    for source, kind, got in (
+        ("ring.py", "scenario", f"a Python program: {hint}{{script: ring.py, ranks: …}})"),
+        (Path("ring.clue.zip"), "scenario", f"a trace: {hint}{{trace: ring.clue.zip}})"),
+        ("ring.py", "machine", "a Python program"),
+        ("ring.clue.zip", "machine", "a trace"),
+    ):
+        load: Any = load_config if kind == "scenario" else load_machine
+        assert faults_of(load, source) == (f"{source}: {kind} must be a YAML file, got {got}",)
+    assert "must be a file" in faults_of(load_config, "no.py")[0]

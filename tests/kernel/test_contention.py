@@ -435,10 +435,7 @@ def test_a_model_that_only_the_reference_covers_is_simulated_there(monkeypatch: 
 
 
 def test_what_is_no_model_is_an_error() -> None:
-    """An unknown contention model is an error in both engines and never replaced by no contention."""
-    need_fast_engine()
+    """What is no contention model is refused, and never replaced by no contention."""
     on: Any = machine(4)
-    on = replace(on, network=replace(on.network, contention=None))
-    for engine in ("reference", "fast"):
-        with pytest.raises(AttributeError, match="NoneType"):
-            simulate(two_pairs(0.0).build(), on, engine=engine)
+    with pytest.raises(UsageError, match="contention must be NoContention or FactorTable or Ports or Flows, got None"):
+        replace(on.network, contention=None)

@@ -233,6 +233,12 @@ def test_the_first_receive_of_a_spawned_rank_that_shares_its_node_is_no_event() 
         ({"placement": [0, 1.0, 0]}, r"node of rank 1 must be a whole number, got 1\.0"),
         ({"placement": None}, "placement must be block, cyclic or a list of nodes, got None"),
         ({"placement": 2}, "placement must be block, cyclic or a list of nodes, got 2"),
+        (
+            {"placement": {0: 1, 1: 0, 2: 0}},
+            "placement must be block, cyclic or a list of nodes, got {0: 1, 1: 0, 2: 0}",
+        ),
+        ({"placement": {0, 1}}, "placement must be block, cyclic or a list of nodes, got {0, 1}"),
+        ({"placement": Placement({0: 1})}, "placement must be block, cyclic or a list of nodes, got {0: 1}"),  # type: ignore[arg-type]
         ({"instances": 1.5}, r"instances must be a whole number, got 1\.5"),
         ({}, "ranks must be at most 2 on hand-made"),
     ],

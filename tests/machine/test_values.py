@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -117,6 +118,21 @@ def test_a_listed_placement_names_a_node_for_each_rank(nodes: tuple[int, ...], r
     assert Placement.listed(machine(1, 1), (1, 1), 2).nodes == (1, 1)
     with pytest.raises(UsageError, match=rule):
         Placement.listed(machine(1, 1), nodes, 2)
+
+
+@pytest.mark.parametrize("place", [Placement.block, Placement.cyclic])
+def test_what_cannot_be_placed_is_refused(place: Any) -> None:
+    """Ranks are whole numbers, and their number on each processor is, too; a name is no machine."""
+    for arguments, rule in (
+        ((machine(2), 2.0), "ranks must be a whole number of at least 0, got 2.0"),
+        ((machine(2), "2"), "ranks must be a whole number of at least 0, got '2'"),
+        ((machine(2), -1), "ranks must be a whole number of at least 0, got -1"),
+        ((machine(2), 1, 0.5), "ranks on each processor must be a whole number of at least 1, got 0.5"),
+        ((machine(2), 1, 0), "ranks on each processor must be a whole number of at least 1, got 0"),
+        (("two-hosts", 2), "machine must be one that clue.load_machine returned, got 'two-hosts'"),
+    ):
+        with pytest.raises(UsageError, match=rule):
+            place(*arguments)
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(1, 3), st.data())

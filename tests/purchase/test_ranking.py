@@ -61,8 +61,33 @@ def test_a_ranking_needs_a_comparison_and_a_position() -> None:
     no_comparison: Any = machine(2)
     with pytest.raises(UsageError, match=r"^scenario must be a comparison, got a Machine$"):
         rank_options(no_comparison, ReplayPredictor(traces))
-    with pytest.raises(UsageError, match=r"^top must be at least 1, got 0$"):
+    with pytest.raises(UsageError, match=r"^top must be a whole number of at least 1, got 0$"):
         rank_options(scenario(option("five", 5)), ReplayPredictor(traces), top=0)
+    wrong: Any = "3"
+    with pytest.raises(UsageError, match=r"^top must be a whole number of at least 1, got '3'$"):
+        rank_options(scenario(option("five", 5)), ReplayPredictor(traces), top=wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, traces, ReplayPredictor])
+def test_a_ranking_needs_a_predictor(wrong: Any) -> None:
+    """A source of traces, or the class of a predictor, predicts nothing."""
+    with pytest.raises(UsageError, match=r"^predictor must be one such as clue\.ReplayPredictor\(traces\), got "):
+        rank_options(scenario(option("five", 5)), wrong)
+
+
+def test_a_predictor_needs_a_source_of_traces_and_workers() -> None:
+    """A trace is no source of traces, nor is a function that returns the names of files."""
+    predictor: Any = ReplayPredictor
+    for wrong in (traces(Application(trace="built"), 1), {"job": "job.clue"}):
+        with pytest.raises(UsageError, match="traces must be a function of an application and a number of ranks that"):
+            predictor(wrong)
+    with pytest.raises(
+        UsageError, match=r"trace must be one that clue\.Trace\.open or a builder returned, got 'built'"
+    ):
+        rank_options(scenario(option("five", 5)), predictor(lambda application, _: application.trace))
+    for workers in (0, -1, 1.5, "2"):
+        with pytest.raises(UsageError, match=f"workers must be a whole number of at least 1, got {workers!r}"):
+            predictor(traces, workers=workers)
 
 
 def test_best_split_is_chosen_and_idle_processors_told() -> None:

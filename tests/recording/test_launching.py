@@ -9,7 +9,8 @@ import pytest
 
 from clue.calibration.launching import launcher
 from clue.cli.effects import mpiexec_words
-from clue.recording import launching
+from clue.errors import UsageError
+from clue.recording import launching, record, record_repeatedly
 from clue.recording.launching import Launch, TimeLimits, command_of, environment_of
 
 
@@ -65,3 +66,35 @@ def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert TimeLimits(None, None, lambda: 0).pause is None
     assert TimeLimits(None, None, lambda: 0).exceeded() == ""
+
+
+def test_arguments_are_words(tmp_path: Path) -> None:
+    """A text in place of a list is refused: its letters would be the arguments. So are numbers; paths are words."""
+    (tmp_path / "p.py").write_text("")
+    program, target = tmp_path / "p.py", tmp_path / "x.clue"
+    for make in (record, record_repeatedly):
+        with pytest.raises(UsageError, match="arguments must be a list of words, got '100 1': put each word into the"):
+            make(program, "100 1", 2, target)
+        with pytest.raises(UsageError, match="arguments must be a list of words, got 1 among them: write it as text"):
+            make(program, ["100", 1], 2, target)  # type: ignore[list-item]
+        with pytest.raises(UsageError, match="mpiexec must be a list of words, got 'mpiexec -v': put each word"):
+            make(program, [], 2, target, mpiexec="mpiexec -v")
+    assert not target.exists()
+    assert launching.words_of("arguments", ("-i", Path("a b"))) == ("-i", "a b")
+
+
+@pytest.mark.parametrize("ranks", [0, 2.0, "2"], ids=repr)
+def test_numbers_of_ranks_are_whole(ranks: int, tmp_path: Path) -> None:
+    """Two and a half processes cannot be started, nor can a text."""
+    (tmp_path / "p.py").write_text("")
+    with pytest.raises(UsageError, match=f"ranks must be an integer > 0, got {ranks!r}"):
+        record(tmp_path / "p.py", [], ranks, tmp_path / "x.clue")
+
+
+@pytest.mark.parametrize("seconds", ["60 s", 0, -1.0, float("nan")], ids=repr)
+def test_time_limits_are_numbers_of_seconds(seconds: float) -> None:
+    """A limit that is not a number would never be reached."""
+    with pytest.raises(UsageError, match=f"timeout must be a number of seconds above 0, or None, got {seconds!r}"):
+        TimeLimits(seconds, None, lambda: 0)
+    with pytest.raises(UsageError, match="limit must be a number of seconds above 0"):
+        TimeLimits(None, seconds, lambda: 0)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clue.errors import UsageError
 from clue.kernel import simulate
 from clue.machine import Curve, Flows, Link, Machine, Network, NodeType, Placement, Ports
 from clue.machine.contention.topology import FatTree, Switch
@@ -576,3 +578,12 @@ def test_placements_are_those_of_any_simulation() -> None:
     for placement in ("cyclic", [0, 1, 0, 1], Placement((0, 1, 0, 1))):
         steady = simulate_sampled(trace, on, placement)
         assert steady.result.makespan == pytest.approx(simulate(trace, on, "cyclic").makespan)
+
+
+def test_names_are_no_traces() -> None:
+    """The name of a file is refused as by ``simulate``."""
+    wrong: Any = "long.clue"
+    with pytest.raises(
+        UsageError, match=r"trace must be one that clue\.Trace\.open or a builder returned, got 'long.clue'"
+    ):
+        simulate_sampled(wrong, machine(2))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clue.analysis.trace import profile_calls
-from clue.errors import TraceError
+from clue.errors import TraceError, UsageError
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.builder import RankColumns, trace_of
 
@@ -161,3 +161,23 @@ def test_a_trace_has_ranks() -> None:
     """A builder without ranks makes no trace."""
     with pytest.raises(TraceError, match="none of mine: trace must have at least one rank, got none"):
         TraceBuilder(0, "none of mine").build()
+
+
+@pytest.mark.parametrize("given", ["1 ms", None, np.array([1.0, 2.0]), np.array([1.0])], ids=repr)
+def test_amounts_are_numbers(given: Any) -> None:
+    """A burst with a unit, or of several numbers, is no number of seconds."""
+    builder = TraceBuilder(1)
+    with pytest.raises(TraceError, match="rank 0: burst must be a finite number of seconds from 0 on, got "):
+        builder[0].compute(given)
+    with pytest.raises(TraceError, match="rank 0: flops must be a finite number from 0 on, got "):
+        builder.declare(0, flops=given)
+    builder[0].compute(np.float32(0.5))
+    assert builder.build().ops.cpu.tolist() == [5 * 10**8]
+
+
+@pytest.mark.parametrize("path", [None, 3, b"x.clue", ["x.clue"]], ids=repr)
+def test_paths_of_traces_are_paths(path: Any) -> None:
+    """What is no path is refused with a message, for reading and for writing."""
+    for use in (Trace.open, TraceBuilder(1).build().save):
+        with pytest.raises(UsageError, match="path of a trace must be text or a Path, got "):
+            use(path)
