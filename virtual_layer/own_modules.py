@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 #: The folder of this package, and of clue unless both are installed apart.
 _HOME = os.path.realpath(f"{__file__}/../..")
+#: Whether Python looks for modules in a program's folder first: ``-P`` and PYTHONSAFEPATH forbid it, since Python 3.11.
+LOOKS_BESIDE = not getattr(sys.flags, "safe_path", False)
 
 
 @contextmanager
@@ -19,7 +21,7 @@ def without_current_folder(is_program: bool) -> Iterator[None]:
     module that the layer needs. If the layer itself is in this folder, the folder stays.
     """
     first = sys.path[0]
-    if not is_program or os.path.realpath(first) == _HOME:
+    if not (is_program and LOOKS_BESIDE) or os.path.realpath(first) == _HOME:
         yield
         return
     del sys.path[0]

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from virtual_layer.compatibility import add_hint
+from virtual_layer.own_modules import LOOKS_BESIDE
 from virtual_layer.session import Session
 
 if TYPE_CHECKING:  # it imports half of the standard library
@@ -95,7 +96,8 @@ def start(words: list[str]) -> None:
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
     else:
         sys.argv[:] = words
-        sys.path[0] = str(Path(words[0]).parent.resolve())
+        if LOOKS_BESIDE:
+            sys.path[0] = str(Path(words[0]).parent.resolve())
         runpy.run_path(words[0], run_name="__main__")
 
 

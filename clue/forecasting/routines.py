@@ -9,13 +9,13 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
-from numbers import Integral
 from pathlib import Path
 
 from clue.errors import UsageError
 from clue.files import is_file
 from clue.forecasting.shipped import TERMS
 from clue.forecasting.worker import version_of
+from clue.units import is_count
 
 _SPECIFICATION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 #: Maximum degree of the terms, products of sizes, of a user's own routine.
@@ -65,7 +65,7 @@ def check_size(place: str, size: int) -> int:
     Raises:
         UsageError: If it is not a whole number of at least 1, or too large for any memory.
     """
-    if isinstance(size, bool) or not isinstance(size, Integral) or not 1 <= size <= LARGEST_SIZE:
+    if isinstance(size, bool) or not is_count(size) or size > LARGEST_SIZE:
         raise UsageError(f"{place} must be a whole number from 1 to {LARGEST_SIZE:,}, got {size!r}")
     return int(size)
 

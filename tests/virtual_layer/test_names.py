@@ -56,6 +56,18 @@ def test_programs_find_their_own_modules(words: tuple[str, ...], tmp_path: Path)
     assert _barriers(tmp_path) == (2 if words[0] == "below/main.py" else 1)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no safe path")
+def test_a_safe_path_has_no_folder_of_the_program_in_front(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With PYTHONSAFEPATH, a program finds the modules of PYTHONPATH, the first folder of the path, as without clue."""
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "helper.py").write_text(CODE)
+    (tmp_path / "main.py").write_text("import helper\n")
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "library"))
+    assert _layer(tmp_path, "main.py") == ""
+    assert _barriers(tmp_path) == 1
+
+
 @pytest.mark.parametrize("name", ["token", "clue"])
 def test_a_program_of_such_a_name_runs_live(name: str, tmp_path: Path) -> None:
     """The process from which ranks are forked does not import it either."""
