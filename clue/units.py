@@ -439,7 +439,9 @@ def format_share(share: float, decimals: int = 0, sign: str = "") -> str:
         decimals: Number of decimals.
         sign: ``"+"`` to show the sign of a positive share, too.
     """
-    return f"{share:{sign}.{decimals}%}" if abs(share) < 1e4 else f"{100 * share:{sign}.3g}%"
+    text = f"{share:{sign}.{decimals}%}" if abs(share) < 1e4 else f"{100 * share:{sign}.3g}%"
+    # A share that is rounded to 0 has no sign, unless signs are shown.
+    return text.removeprefix("-") if not sign and not float(text[:-1]) else text
 
 
 def format_probability(share: float, decimals: int = 0) -> str:

@@ -330,6 +330,8 @@ def test_numbers_that_were_typed_keep_all_digits() -> None:
         (format_probability(1.0, 1), "100.0%"),
         (format_share(0.5, 1, "+"), "+50.0%"),
         (format_share(1e300, 1), "1e+302%"),
+        (format_share(-1e-9, 2), "0.00%"),
+        (format_share(-1e-9, 2, "+"), "-0.00%"),
     ],
 )
 def test_huge_and_tiny_figures_have_an_exponent(text: str, shown: str) -> None:
