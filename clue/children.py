@@ -43,6 +43,14 @@ def finding_clue(environment: Mapping[str, str]) -> dict[str, str]:
     return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, [paths, _HERE]))}
 
 
+def module_command(name: str) -> list[str]:
+    """Return the command that runs a module of clue.
+
+    From Python 3.11 on, files of the current folder, such as ``clue.py``, do not stand for modules that it imports.
+    """
+    return [sys.executable, *(["-P"] if sys.version_info >= (3, 11) else []), "-m", name]
+
+
 def standard_input(given: int | None = None) -> int | None:
     """Return the standard input for a program in a session of its own, as for :class:`subprocess.Popen`.
 

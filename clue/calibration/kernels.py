@@ -10,7 +10,6 @@ import json
 import os
 import platform
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 
 from clue.calibration.launching import one_thread
 from clue.calibration.measurement import Estimate, median_of
-from clue.children import end, running
+from clue.children import end, module_command, running
 from clue.errors import ClueError, UsageError
 from clue.progress import Reporter, silent
 from clue.trace.computer import processor_name
@@ -108,7 +107,7 @@ def _own_processors() -> list[int]:
 
 def _started(settings: object) -> AbstractContextManager[subprocess.Popen[str]]:
     return running(
-        [sys.executable, "-m", _PROGRAM, json.dumps(settings)],
+        [*module_command(_PROGRAM), json.dumps(settings)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
         env=one_thread(),
     )  # fmt: skip

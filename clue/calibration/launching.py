@@ -11,12 +11,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from clue.children import ONE_THREAD, end, mpi_of, open_mpi_options, running
+from clue.children import ONE_THREAD, end, finding_clue, module_command, mpi_of, open_mpi_options, running
 from clue.errors import ClueError, UsageError
 from clue.progress import Reporter, silent
 
@@ -32,8 +31,8 @@ _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
 
 
 def one_thread() -> dict[str, str]:
-    """Return the environment of a process whose libraries use one thread, as a processor of a machine is one core."""
-    return {**os.environ, **ONE_THREAD}
+    """Return the environment of a module of clue whose libraries use one thread: a machine's processor is one core."""
+    return {**finding_clue(os.environ), **ONE_THREAD}
 
 
 def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> list[str]:
@@ -92,7 +91,7 @@ def run_program(
     Raises:
         ClueError: If it fails or prints no result.
     """
-    words = [*command, sys.executable, "-m", f"{_PROGRAMS}.{program}", json.dumps(settings)]
+    words = [*command, *module_command(f"{_PROGRAMS}.{program}"), json.dumps(settings)]
     with running(
         words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         encoding="utf-8", errors="replace", env=one_thread(),

@@ -6,14 +6,13 @@ import contextlib
 import json
 import statistics
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from clue.calibration.launching import one_thread
-from clue.children import end, finding_clue, running
+from clue.children import end, module_command, running
 from clue.errors import ForecastError, UsageError
 from clue.forecasting.routines import MOST_SIZES, Routine, specification
 from clue.models.terms import is_feature
@@ -97,10 +96,10 @@ def bench(name: str, limit: float = 600.0) -> Iterator[Bench]:
         UsageError: If there is no routine of that name, or terms cannot name one of its sizes.
         ForecastError: If the routine cannot be loaded.
     """
-    words = [sys.executable, "-m", "clue.forecasting.worker", specification(name)]
+    words = [*module_command("clue.forecasting.worker"), specification(name)]
     with running(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
-        env=finding_clue(one_thread()),
+        env=one_thread(),
     ) as process:  # fmt: skip
         told = _line(process, name, _LOADING)
         if wrong := [each for each in told["parameters"] if not is_feature(each)]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +34,17 @@ def test_this_computer_combines_data() -> None:
     found = measure_reduction()
     assert 1e-11 < found.low <= found.value <= found.high < 1e-8
     assert found.repetitions >= 7
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 looks in the current folder first")
+def test_files_of_the_current_folder_are_no_modules_of_a_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script clue.py, and one with the name of a module of Python that clue imports, stand for neither."""
+    for name in ("clue", "json", "statistics"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
+    monkeypatch.chdir(tmp_path)
+    assert measure_reduction().value > 0
 
 
 def test_a_calibrated_network_states_it_for_its_nodes(monkeypatch: pytest.MonkeyPatch) -> None:

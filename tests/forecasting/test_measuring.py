@@ -1,6 +1,7 @@
 """Measuring routines: real ones in processes of their own at small sizes, and exact polynomials of memory."""
 
 import platform
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -45,6 +46,17 @@ def test_shipped_routines_need_their_operands(name: str) -> None:
         point = running.point(sizes, 0.01)
         assert point.seconds > 0 and point.runs >= 3
         assert running.routine.library.startswith("scipy ")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 looks in the current folder first")
+def test_a_routine_may_stand_beside_a_script_of_clues_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Routines are found in the current folder; clue.py there does not stand for clue."""
+    (tmp_path / "clue.py").write_text("raise SystemExit('imported')\n")
+    (tmp_path / "mine.py").write_text("def work(n):\n    return sum(range(n))\n")
+    monkeypatch.chdir(tmp_path)
+    with bench("mine:work") as running:
+        assert running.routine.parameters == ("n",)
+        assert running.point((1000,), 0.01).seconds > 0
 
 
 @given(st.lists(st.integers(0, 64), min_size=10, max_size=10))
