@@ -153,7 +153,7 @@ def test_a_script_that_its_workers_would_run_again_is_told_so(tmp_path: Path) ->
     )
     assert ended.returncode == 1
     first, last = ended.stderr.count("clue.errors.UsageError: "), ended.stderr.splitlines()[-1]
-    assert first
+    assert first, ended.stderr
     assert last.startswith("clue.errors.ReplayError: a process that was to simulate ended at its start")
     assert 'below if __name__ == "__main__":' in last
 
