@@ -18,9 +18,11 @@ from clue.kernel import simulate
 from clue.machine import (
     ColdStart,
     Curve,
+    FactorTable,
     LinkNoise,
     Machine,
     NodeNoise,
+    Ports,
     Progress,
     Rendezvous,
     SpeedCurve,
@@ -52,6 +54,10 @@ def with_link(**figures: Any) -> Machine:
 
 AMOUNT = "must be a finite number of at least 0"
 CURVE = "must be a Curve through finite times of at least 0, by rising size, that does not fall at its end"
+
+FACTORS = (
+    "contention: factors must be pairs of a number, rising from 1, and a factor, a finite number of at least 0, got"
+)
 
 
 @pytest.mark.parametrize(
@@ -147,10 +153,17 @@ def test_parts_of_the_wrong_type() -> None:
         (lambda: ColdStart(Curve.line(-1.0)), f"cold start: after {CURVE}, got"),
         (lambda: ColdStart(at_most=nan), f"cold start: at_most {AMOUNT}, got nan"),
         (lambda: SpeedCurve(Curve.line(0.0, -1e-9)), f"speed: time {CURVE}, got"),
+        (lambda: Ports(Curve.line(-5.0)), f"ports: busy {CURVE}, or None, got"),
+        (lambda: Ports("1 ms"), f"ports: busy {CURVE}, or None, got '1 ms'"),  # type: ignore[arg-type]
+        (lambda: FactorTable(()), f"{FACTORS} ()"),
+        (lambda: FactorTable(((2, 2.0),)), f"{FACTORS} ((2, 2.0),)"),
+        (lambda: FactorTable(((1, 1.0), (1, 2.0))), FACTORS),
+        (lambda: FactorTable(((1, 1.0), (2, -2.0))), FACTORS),
+        (lambda: FactorTable({1: 1.0}), f"{FACTORS} {{1: 1.0}}"),  # type: ignore[arg-type]
     ],
 )
 def test_impossible_figures_of_what_nodes_and_links_consist_of(make: Callable[[], object], rule: str) -> None:
-    """The same for noise, cold starts and speeds."""
+    """The same for noise, cold starts, speeds and contention."""
     with pytest.raises(UsageError) as raised:
         make()
     assert str(raised.value).startswith(rule)
