@@ -91,8 +91,9 @@ def version_here(name: str) -> str | None:
     The module is not imported; as where it is measured, the current folder is searched first.
     """
     module, path, file = name.partition(":")[0], [str(Path.cwd()), *sys.path], Path()
-    for end in [*(each.start() for each in re.finditer(r"\.", module)), len(module)]:
-        found = PathFinder.find_spec(module[:end], path)
+    for part in module.split("."):
+        # By its own name: for a dotted one, the import system asks a namespace package that is not imported.
+        found = PathFinder.find_spec(part, path)
         if found is None:
             return None
         path, file = list(found.submodule_search_locations or ()), Path(found.origin or "")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from clue.machine.curve import Curve
+from clue.machine.figures import AMOUNT, DELAY, check_figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +16,17 @@ class ColdStart:
     Attributes:
         after: Extra time (seconds) as a function of the wait (seconds), beginning with no wait; it never falls.
         at_most: Largest extra time of a burst, as a share of its warm time; the rest falls to the next bursts.
+
+    Raises:
+        UsageError: If a figure is impossible.
     """
 
     after: Curve = field(default_factory=lambda: Curve.line(0.0))
     at_most: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the figures."""
+        check_figures("cold start", self, {"after": DELAY, "at_most": AMOUNT})
 
     @classmethod
     def through(cls, points: Sequence[tuple[float, float]], at_most: float = 1.0) -> ColdStart:

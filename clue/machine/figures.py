@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from math import inf, isfinite, isnan
-from numbers import Real
+from itertools import chain, pairwise
+from math import inf, isnan
+from numbers import Integral, Real
+from operator import is_
+from reprlib import Repr
 from typing import Any, NamedTuple
 
 from clue.errors import UsageError
@@ -55,9 +58,16 @@ def _is_size(figure: Any) -> bool:
 def _is_delay(figure: Any) -> bool:
     if not isinstance(figure, Curve):
         return False
-    longest = max(figure.times)
-    # A rounding error below 0 counts as 0.
-    return min(figure.times) >= -1e-12 * longest and longest < inf and all(map(isfinite, figure.slopes))
+    sizes, times, slopes = figure.sizes, figure.times, figure.slopes
+    if not len(sizes) == len(times) == len(slopes) > 0:
+        return False
+    if not all(isinstance(each, Real) and -inf < each < inf for each in chain(sizes, times, slopes)):
+        return False
+    # Beyond the last size, times that fall would end below 0. Rounding errors below 0 count as 0.
+    segments = zip(pairwise(sizes), times, slopes, strict=False)
+    ends = [time + (after - size) * slope for (size, after), time, slope in segments]
+    rises = all(size < after for size, after in pairwise(sizes))
+    return rises and min(*times, *ends, slopes[-1] * max(sizes[-1], 1)) >= -1e-12 * max(times)
 
 
 COUNT = Rule("a whole number of at least 1", is_count)
@@ -67,11 +77,16 @@ SHARE = Rule("a number above 0 and up to 1", lambda figure: is_amount(figure) an
 #: Up to which, or from which size on, something holds; any number may decide for no message, or for all.
 SIZE = Rule("a number of bytes", _is_size)
 #: A delay by message size.
-DELAY = Rule("a Curve through finite times of at least 0", _is_delay)
+DELAY = Rule("a Curve through finite times of at least 0, by rising size, that does not fall at its end", _is_delay)
+#: Python's own types of numbers.
+_OWN = {float, int}
+#: How messages show figures: of a million nodes, the first ones.
+_SHOWN = Repr()
+_SHOWN.maxstring = _SHOWN.maxlong = _SHOWN.maxother = 200
 
 
 def check_figures(of: str, value: object, rules: Mapping[str, Rule]) -> None:
-    """Check figures of a part of a machine.
+    """Check figures of a part of a machine, a frozen dataclass; numbers of other types become Python's own.
 
     Args:
         of: The part, for messages.
@@ -83,4 +98,27 @@ def check_figures(of: str, value: object, rules: Mapping[str, Rule]) -> None:
     """
     for name, rule in rules.items():
         if not rule.holds(figure := getattr(value, name)):
-            raise UsageError(f"{of}: {name} must be {rule.words}, got {figure!r}")
+            raise UsageError(f"{of}: {name} must be {rule.words}, got {_SHOWN.repr(figure)}")
+        if (own := _plain(figure)) is not figure:
+            object.__setattr__(value, name, own)
+
+
+def _plain(figure: Any) -> Any:
+    """Return a figure with numbers of Python's own types; itself if it has no others.
+
+    One engine would compute with numpy's float32 in single precision, the other one not with fractions at all.
+    """
+    if figure is None or type(figure) in _OWN:
+        return figure
+    if isinstance(figure, Curve):
+        columns = (figure.sizes, figure.times, figure.slopes)
+        if _OWN.issuperset(map(type, chain(*columns))):
+            return figure
+        return Curve(*(tuple(map(_plain, column)) for column in columns))
+    if isinstance(figure, Mapping):
+        found = [(_plain(key), _plain(each)) for key, each in figure.items()]
+        is_same = all(map(is_, chain(*found), chain(*figure.items())))
+        return figure if is_same else dict(found)
+    if isinstance(figure, Real):
+        return int(figure) if isinstance(figure, Integral) else float(figure)
+    return figure

@@ -19,10 +19,17 @@ class LinkNoise:
     Attributes:
         send: Uncertainty of the send and receive delays.
         transmission: Uncertainty of the transmission delay.
+
+    Raises:
+        UsageError: If a figure is impossible.
     """
 
     send: float = 0.0
     transmission: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the figures."""
+        check_figures("noise of a link", self, {"send": AMOUNT, "transmission": AMOUNT})
 
 
 class Rendezvous(Enum):

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import chain, count, islice, repeat
+from itertools import chain, count, islice, pairwise, repeat
 from operator import index, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -60,10 +60,17 @@ class NodeNoise:
     Attributes:
         computation: Uncertainty of each burst, independent of all others.
         factor: Uncertainty of the performance factor: one multiplier for all bursts on nodes of the type.
+
+    Raises:
+        UsageError: If a figure is impossible.
     """
 
     computation: float = 0.0
     factor: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the figures."""
+        check_figures("noise of a node type", self, {"computation": AMOUNT, "factor": AMOUNT})
 
 
 _NODE_RULES = {
@@ -75,7 +82,8 @@ _NODE_RULES = {
         f"{POSITIVE.words} or a SpeedCurve", lambda each: isinstance(each, SpeedCurve) or POSITIVE.holds(each)
     ).for_each,
     "memory_contention": Rule(
-        f"a mapping of numbers of processors to shares by region, each {SHARE.words}", SHARE.for_each.for_each.holds
+        f"a mapping of numbers of processors to shares by region, each {SHARE.words}",
+        lambda shares: SHARE.for_each.for_each.holds(shares) and all(map(is_count, shares)),
     ),
     "background_load": AMOUNT,
     "time_slice": AMOUNT,
@@ -423,13 +431,11 @@ class Network:
         )
 
 
-def _are_changes(changes: Sequence[tuple[float, Machine]]) -> bool:
-    times = [0.0, *(at for at, _ in changes)]
-    return (
-        all(map(AMOUNT.holds, times))
-        and times == sorted(times)
-        and all(isinstance(each, Machine) for _, each in changes)
-    )
+def _are_changes(changes: Any) -> bool:
+    pairs = isinstance(changes, Sequence) and all(isinstance(each, Sequence) and len(each) == 2 for each in changes)
+    if not pairs or not all(AMOUNT.holds(at) and isinstance(machine, Machine) for at, machine in changes):
+        return False
+    return all(before <= after for (before, _), (after, _) in pairwise(changes))
 
 
 _MACHINE_RULES = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clue.machine.curve import Curve
+from clue.machine.figures import DELAY, check_figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,9 +15,16 @@ class SpeedCurve:
 
     Attributes:
         time: Time of a burst as a function of its operations, seconds. Its first point is 0 flop in 0 s.
+
+    Raises:
+        UsageError: If a time is impossible.
     """
 
     time: Curve
+
+    def __post_init__(self) -> None:
+        """Check the times."""
+        check_figures("speed", self, {"time": DELAY})
 
     @classmethod
     def through(cls, points: Sequence[tuple[float, float]]) -> SpeedCurve:

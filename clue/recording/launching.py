@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 
 from clue.children import finding_clue, mpi_of, open_mpi_options, running, standard_input
 from clue.errors import RecordError, UsageError
 from clue.native import Library, NoLibraryError, Source
 from clue.programs import check_program, program_name, program_title
-from clue.units import is_amount, is_count
+from clue.units import is_count
 
 #: Callback for progress, in words; it never gets the program's own output.
 Progress = Callable[[str], None]
@@ -88,10 +89,13 @@ def words_of(name: str, words: Iterable[str | os.PathLike[str]]) -> tuple[str, .
         words: The words, each of them text or a path.
 
     Raises:
-        UsageError: If they are one text, which would be taken letter by letter, or one of them is something else.
+        UsageError: If they are no list but one text, which would be taken letter by letter, or one of them is something
+            else.
     """
-    if isinstance(words, str):
+    if isinstance(words, str | os.PathLike):
         raise UsageError(f"{name} must be a list of words, got {words!r}: put each word into the list")
+    if not isinstance(words, Iterable):
+        raise UsageError(f"{name} must be a list of words, got {words!r}")
     checked = []
     for word in words:
         text = os.fspath(word) if isinstance(word, os.PathLike) else word
@@ -130,7 +134,7 @@ class TimeLimits:
 
     def __init__(self, timeout: float | None, limit: float | None, sign: Callable[[], object]) -> None:
         for name, seconds in (("timeout", timeout), ("limit", limit)):
-            if seconds is not None and not (is_amount(seconds) and seconds > 0):
+            if seconds is not None and not (isinstance(seconds, Real) and seconds > 0):
                 raise UsageError(f"{name} must be a number of seconds above 0, or None, got {seconds!r}")
         self._timeout, self._limit, self._sign = timeout, limit, sign
         self._began = self._alive = time.monotonic()

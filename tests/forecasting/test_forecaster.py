@@ -306,12 +306,19 @@ def test_another_version_of_the_library_is_told(tmp_path: Path, monkeypatch: pyt
 def test_another_text_of_a_users_module_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A module that was changed since its routine was measured is told, also in a package; one that is not here is not.
 
-    ``printf a | sha256sum`` begins with ca978112ca1b, that of b with 3e23e8160039.
+    Packages may lack an ``__init__.py`` (bare, bare.deep). ``printf a | sha256sum`` begins with ca978112ca1b, that of b
+    with 3e23e8160039.
     """
     (tmp_path / "own").mkdir()
+    (tmp_path / "bare" / "deep").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     with forecasting(tmp_path) as forecaster:
-        for module, file in (("job", "job.py"), ("own", "own/__init__.py"), ("own.job", "own/job.py")):
+        for module, file in (
+            ("job", "job.py"),
+            ("own", "own/__init__.py"),
+            ("own.job", "own/job.py"),
+            ("bare.deep.job", "bare/deep/job.py"),
+        ):
             name, known = f"{module}:f", dgemm(library=f"{module} ca978112ca1b")
             forecaster.store.keep(replace(known, routine=replace(known.routine, name=name)))
             said = f"{name}: was measured with {module} ca978112ca1b, here is {module} 3e23e8160039"

@@ -377,7 +377,9 @@ def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:
 
 
 def _cold_start(random: Random, ties: bool) -> ColdStart:
-    points = [(_delay(random, ties), 0.5 * _TICK), (0.02, _TICK + _delay(random, ties))]
+    wait = _delay(random, ties)
+    # No file states a wait so short that the slope is infinite.
+    points = [(wait if wait > 1e-30 else 0.0, 0.5 * _TICK), (0.02, _TICK + _delay(random, ties))]
     return random.choice((ColdStart(), ColdStart(), ColdStart.through(points, random.choice((0.25, 1.0, 4.0)))))
 
 

@@ -73,10 +73,10 @@ def test_a_job_limits_memory(tmp_path: Path, listed: str, folder: str, names: tu
 
 
 def test_an_address_space_limits_the_memory_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that may take 1 GB more than this one has 1 GB, less what this one takes meanwhile; free is 1 TB."""
+    """A process that may take 1 GB more than this one has 1 GB, but for what this one takes meanwhile; free is 1 TB."""
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     monkeypatch.setattr(room, "free_memory", lambda: 10**12)
-    for most, least, left in ((None, 10**12, 10**12), (taken + 10**9, 9 * 10**8, 10**9), (taken // 2, 0, 0)):
+    for most, least, left in ((None, 10**12, 10**12), (taken + 10**9, 9 * 10**8, 11 * 10**8), (taken // 2, 0, 0)):
         monkeypatch.setattr(room, "address_space", partial(lambda most: most, most))
         assert least <= free_for_one() <= left
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from math import inf, nan
 from typing import Any
@@ -13,8 +15,21 @@ import pytest
 from clue.config import load_machine
 from clue.errors import UsageError
 from clue.kernel import simulate
-from clue.machine import Curve, Machine, Progress, Rendezvous, Waiting
+from clue.machine import (
+    ColdStart,
+    Curve,
+    FactorTable,
+    LinkNoise,
+    Machine,
+    NodeNoise,
+    Ports,
+    Progress,
+    Rendezvous,
+    SpeedCurve,
+    Waiting,
+)
 from clue.trace import TraceBuilder
+from tests.kernel.cases import need_fast_engine
 
 BASE = load_machine(
     {
@@ -38,7 +53,11 @@ def with_link(**figures: Any) -> Machine:
 
 
 AMOUNT = "must be a finite number of at least 0"
-CURVE = "must be a Curve through finite times of at least 0"
+CURVE = "must be a Curve through finite times of at least 0, by rising size, that does not fall at its end"
+
+FACTORS = (
+    "contention: factors must be pairs of a number, rising from 1, and a factor, a finite number of at least 0, got"
+)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +67,7 @@ CURVE = "must be a Curve through finite times of at least 0"
         ({"performance_factor": nan}, f"performance_factor {AMOUNT}, got nan"),
         ({"performance_factor": inf}, f"performance_factor {AMOUNT}, got inf"),
         ({"performance_factor": "0.5"}, f"performance_factor {AMOUNT}, got '0.5'"),
+        ({"performance_factor": Decimal("0.5")}, f"performance_factor {AMOUNT}, got Decimal('0.5')"),
         ({"performance_factor": {"": 0.5}}, f"performance_factor {AMOUNT}, got {{'': 0.5}}"),
         ({"performance_factors": {"solve": -2.0}}, "performance_factors must be a mapping to a finite number of at"),
         ({"performance_factors": [2.0]}, "performance_factors must be a mapping to a finite number of at least 0, got"),
@@ -56,6 +76,7 @@ CURVE = "must be a Curve through finite times of at least 0"
         ({"processors": 2.0}, "processors must be a whole number of at least 1, got 2.0"),
         ({"background_load": -3.0}, f"background_load {AMOUNT}, got -3.0"),
         ({"memory_contention": {2: 0.5}}, "memory_contention must be a mapping of numbers of processors to shares by"),
+        ({"memory_contention": {"2": {"": 0.5}}}, "memory_contention must be a mapping of numbers of processors to"),
         ({"memory_contention": {2: {"": 1.5}}}, "each a number above 0 and up to 1, got {2: {'': 1.5}}"),
         ({"copy_bandwidth": 0.0}, "copy_bandwidth must be a finite number above 0, or None, got 0.0"),
         ({"waiting": "poll"}, "waiting must be Waiting.YIELD or Waiting.POLL, got 'poll'"),
@@ -79,6 +100,12 @@ def test_impossible_figures_of_nodes(figures: dict[str, Any], rule: str) -> None
         ({"send_delay": 5e-6}, f"send_delay {CURVE}, got 5e-06"),
         ({"transmission_delay": Curve.line(-1e-6)}, f"transmission_delay {CURVE}, got"),
         ({"transmission_delay": Curve.line(0.0, inf)}, f"transmission_delay {CURVE}, got"),
+        ({"transmission_delay": Curve.line(1e-3, -1e-6)}, f"transmission_delay {CURVE}, got"),
+        ({"send_delay": Curve((0.0, 9.0), (1e-3, 1e-3), (-1.0, 0.0))}, f"send_delay {CURVE}, got"),
+        ({"send_delay": Curve((9.0, 0.0), (1.0, 2.0), (0.0, 0.0))}, f"send_delay {CURVE}, got"),
+        ({"send_delay": Curve((0.0, 9.0), (1.0,), (0.0,))}, f"send_delay {CURVE}, got"),
+        ({"send_delay": Curve((), (), ())}, f"send_delay {CURVE}, got"),
+        ({"send_delay": Curve((0.0,), ("1 s",), (0.0,))}, f"send_delay {CURVE}, got"),  # type: ignore[arg-type]
         ({"busy": 0.0}, f"busy {CURVE}, or None, got 0.0"),
         ({"eager_limit": "64 KB"}, "eager_limit must be a number of bytes, or None, got '64 KB'"),
         ({"acknowledged_from": nan}, "acknowledged_from must be a number of bytes, or None, got nan"),
@@ -105,10 +132,73 @@ def test_parts_of_the_wrong_type() -> None:
         (base, {"network": "base"}, "machine base: network must be Network, got 'base'"),
         (base, {"changes": ((2.0, base), (1.0, base))}, "changes must be pairs of a time and a Machine, by rising"),
         (base, {"changes": ((-1.0, base),)}, "changes must be pairs of a time and a Machine, by rising time, got"),
+        (
+            base,
+            {"changes": (1.0, base)},
+            "must be pairs of a time and a Machine, by rising time, got (1.0, <Machine:",
+        ),
+        (base, {"changes": None}, "changes must be pairs of a time and a Machine, by rising time, got None"),
     ):
         with pytest.raises(UsageError) as raised:
             replace(part, **figures)
         assert rule in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "rule"),
+    [
+        (lambda: NodeNoise(computation=-0.1), f"noise of a node type: computation {AMOUNT}, got -0.1"),
+        (lambda: NodeNoise(factor=nan), f"noise of a node type: factor {AMOUNT}, got nan"),
+        (lambda: LinkNoise(transmission="5 %"), f"noise of a link: transmission {AMOUNT}, got '5 %'"),  # type: ignore[arg-type]
+        (lambda: ColdStart(Curve.line(-1.0)), f"cold start: after {CURVE}, got"),
+        (lambda: ColdStart(at_most=nan), f"cold start: at_most {AMOUNT}, got nan"),
+        (lambda: SpeedCurve(Curve.line(0.0, -1e-9)), f"speed: time {CURVE}, got"),
+        (lambda: Ports(Curve.line(-5.0)), f"ports: busy {CURVE}, or None, got"),
+        (lambda: Ports("1 ms"), f"ports: busy {CURVE}, or None, got '1 ms'"),  # type: ignore[arg-type]
+        (lambda: FactorTable(()), f"{FACTORS} ()"),
+        (lambda: FactorTable(((2, 2.0),)), f"{FACTORS} ((2, 2.0),)"),
+        (lambda: FactorTable(((1, 1.0), (1, 2.0))), FACTORS),
+        (lambda: FactorTable(((1, 1.0), (2, -2.0))), FACTORS),
+        (lambda: FactorTable({1: 1.0}), f"{FACTORS} {{1: 1.0}}"),  # type: ignore[arg-type]
+    ],
+)
+def test_impossible_figures_of_what_nodes_and_links_consist_of(make: Callable[[], object], rule: str) -> None:
+    """The same for noise, cold starts, speeds and contention."""
+    with pytest.raises(UsageError) as raised:
+        make()
+    assert str(raised.value).startswith(rule)
+
+
+def test_messages_show_the_first_of_many_nodes() -> None:
+    """A function that forgets to return a node type makes a machine of ten thousand times None."""
+    many = replace(BASE, nodes=BASE.nodes[:1] * 10_000)
+    with pytest.raises(UsageError, match=r"nodes must be a tuple of NodeType, got \(None, .*, \.\.\.\)$") as raised:
+        many.map(lambda _: None)  # type: ignore[arg-type, return-value]
+    assert len(str(raised.value)) < 200
+
+
+def test_numbers_of_other_types_are_those_of_python() -> None:
+    """Both engines compute with them in double precision, in which the float32 of 0.1 is 0.10000000149.
+
+    The reference computed in single precision, and compiled code failed at curves with fractions.
+    """
+    need_fast_engine()
+    builder = TraceBuilder(4)
+    for rank in range(4):
+        builder[rank].compute(2.0)
+        builder[rank].send((rank + 1) % 4, 0)
+        builder[rank].recv((rank - 1) % 4)
+    trace, tenth = builder.build(), float(np.float32(0.1))
+    third = Curve.line(Fraction(1, 3), Fraction(1, 10**9))  # type: ignore[arg-type]
+    for changed, finish in (
+        (with_link(send_delay=third), 2 + 1 / 3 + 0.002),
+        (with_node(performance_factor=np.float32(0.1)), 2 * tenth + 0.003),
+        (with_node(memory_contention={np.int64(2): {"": np.float32(0.1)}}), 2 / tenth + 0.003),
+    ):
+        makespans = [simulate(trace, changed, engine=engine).makespan for engine in ("reference", "fast")]
+        assert makespans[0] == makespans[1]
+        assert makespans[0] == pytest.approx(finish, rel=1e-12)
+    assert repr(with_node(performance_factor=np.float64(0.5)).nodes) == repr(with_node(performance_factor=0.5).nodes)
 
 
 def test_figures_that_are_possible() -> None:

@@ -101,10 +101,11 @@ FIGURES = st.lists(st.integers(0, 40), min_size=8, max_size=8)
 def test_occupation_as_a_curve(here: list[int], there: list[int], times: list[int], slopes: list[int]) -> None:
     """At every size, the occupation curve equals the kernel's value, also where curves bend, jump and cross."""
     send, transmission = (
-        Curve(tuple(map(float, sizes)), tuple(map(float, times[at : at + len(sizes)])), tuple(rises))
+        # Times of 40 s and more, so that no segment falls below 0; the last one does not fall.
+        Curve(tuple(map(float, sizes)), tuple(40.0 + each for each in times[at : at + len(sizes)]), tuple(rises))
         for sizes, at, rises in (
-            (here, 0, [each / 8 - 2 for each in slopes[: len(here)]]),
-            (there, 4, [each / 8 - 2 for each in slopes[4 : 4 + len(there)]]),
+            (here, 0, [*(each / 8 - 2 for each in slopes[1 : len(here)]), slopes[0] / 8]),
+            (there, 4, [*(each / 8 - 2 for each in slopes[5 : 4 + len(there)]), slopes[4] / 8]),
         )
     )
     link = Link(send, transmission)

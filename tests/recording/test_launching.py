@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 
@@ -79,6 +80,10 @@ def test_arguments_are_words(tmp_path: Path) -> None:
             make(program, ["100", 1], 2, target)  # type: ignore[list-item]
         with pytest.raises(UsageError, match="mpiexec must be a list of words, got 'mpiexec -v': put each word"):
             make(program, [], 2, target, mpiexec="mpiexec -v")
+        with pytest.raises(UsageError, match="arguments must be a list of words, got None"):
+            make(program, None, 2, target)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match=r"mpiexec must be a list of words, got .*: put each word"):
+            make(program, [], 2, target, mpiexec=Path("mpiexec"))  # type: ignore[arg-type]
     assert not target.exists()
     assert launching.words_of("arguments", ("-i", Path("a b"))) == ("-i", "a b")
 
@@ -98,3 +103,8 @@ def test_time_limits_are_numbers_of_seconds(seconds: float) -> None:
         TimeLimits(seconds, None, lambda: 0)
     with pytest.raises(UsageError, match="limit must be a number of seconds above 0"):
         TimeLimits(None, seconds, lambda: 0)
+
+
+def test_a_limit_may_be_infinite() -> None:
+    """An infinite limit is never reached, as none is."""
+    assert TimeLimits(math.inf, math.inf, lambda: 0).exceeded() == ""

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from clue.machine.figures import AMOUNT, COUNT, Rule, check_figures
 
 if TYPE_CHECKING:
     from clue.machine.link import Link
+
+
+def _are_factors(factors: Any) -> bool:
+    pairs = isinstance(factors, Sequence) and all(isinstance(each, Sequence) and len(each) == 2 for each in factors)
+    if not pairs or not all(COUNT.holds(n) and AMOUNT.holds(factor) for n, factor in factors):
+        return False
+    return [n for n, _ in factors[:1]] == [1] and all(before < after for (before, _), (after, _) in pairwise(factors))
+
+
+_RULES = {
+    "factors": Rule("pairs of a number, rising from 1, and a factor, a finite number of at least 0", _are_factors),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +32,9 @@ class FactorTable:
     Attributes:
         factors: Pairs ``(n, factor)`` by rising n, from n = 1. Factors are linear between entries, and constant beyond
             the last.
+
+    Raises:
+        UsageError: If a factor is impossible, or there is none for 1.
     """
 
     name: ClassVar = "factor"
@@ -25,6 +43,10 @@ class FactorTable:
     busy: ClassVar = None
 
     factors: tuple[tuple[int, float], ...]
+
+    def __post_init__(self) -> None:
+        """Check the factors."""
+        check_figures("contention", self, _RULES)
 
     def factor(self, simultaneous: int) -> float:
         """Return the factor for a number of communications under way, the new one included."""
@@ -62,8 +84,8 @@ class FactorTable:
     later = busier
 
     def stronger(self, factor: float) -> FactorTable:
-        """Return the table with the excess of its factors over 1 multiplied."""
-        return FactorTable(tuple((n, 1 + (f - 1) * factor) for n, f in self.factors))
+        """Return the table with the excess of its factors over 1 multiplied; none falls below 0."""
+        return FactorTable(tuple((n, max(1 + (f - 1) * factor, 0.0)) for n, f in self.factors))
 
     def described(self, _: int, __: Sequence[Link]) -> str:
         """Return the model in words."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from clue.machine.curve import SHOWN_SIZES, Curve
+from clue.machine.figures import DELAY, check_figures
 from clue.units import format_size, format_time
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ class Ports:
     Attributes:
         busy: Time for which a message of a given size occupies either port, instead of the time that its link states;
             ``None``: the link's time (:class:`clue.machine.Link`).
+
+    Raises:
+        UsageError: If a time is impossible.
     """
 
     name: ClassVar = "ports"
@@ -29,6 +33,10 @@ class Ports:
     figures: ClassVar = ()
 
     busy: Curve | None = None
+
+    def __post_init__(self) -> None:
+        """Check the times."""
+        check_figures("ports", self, {"busy": DELAY.or_none})
 
     @property
     def parameters(self) -> Mapping[str, Callable[[float], Ports]]:
