@@ -68,7 +68,7 @@ _DENOMINATOR, _NEAR = 4096, 1e-9
 #: Number of distinct samples in a search, chosen evenly; a result is checked on all samples.
 _LOOKED_AT = 400
 #: Number of samples needed in excess of the coefficients, so that at least one sample tests a rule; bits by which these
-#: must exceed those of the choice among several sums, so that one of the sums fits random samples in 1 of 8 cases.
+#: must exceed those of the choice among several sums, so that one of these fits random samples in 1 of 8 cases at most.
 _MORE, _SURE = 1, 3.0
 #: Surroundings whose values differ at a target, beside numbers of iterations; least eigenvalue of the Gram matrix of
 #: linearly independent columns of length 1.
