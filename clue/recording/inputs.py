@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -59,10 +58,20 @@ def _reread(begin: int) -> Iterator[int | None]:
 
 @contextmanager
 def _keeping(kept: Path) -> Iterator[int]:
-    kept.touch()
-    with running(["tee", str(kept)], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        yield process.stdout.fileno()
+    reader, writer = os.pipe()
+    try:
+        # tee writes to its standard output first: what the program has read is kept, even if it ends at once.
+        with (
+            kept.open("wb") as file,
+            running(["tee", f"/dev/fd/{writer}"], stdout=file, pass_fds=(writer,)),
+        ):
+            os.close(writer)
+            writer = -1
+            yield reader
+    finally:
+        for each in (reader, writer):
+            if each >= 0:
+                os.close(each)
 
 
 @contextmanager

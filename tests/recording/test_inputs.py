@@ -62,3 +62,18 @@ def test_each_recording_reads_what_came_through_a_pipe(times: int) -> None:
     finally:
         os.close(reader)
         os.close(writer)
+
+
+def test_what_was_read_from_a_pipe_is_kept_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recording that ends as soon as it has read its input leaves this input to the next one."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, b"100\n")
+        with standard_input_from(reader), repeatable_input(2) as next_input, next_input() as stdin:
+            assert stdin is not None and os.read(stdin, 100) == b"100\n"
+            (kept,) = tmp_path.glob("clue-input-*/input")
+            assert kept.read_bytes() == b"100\n"
+    finally:
+        os.close(reader)
+        os.close(writer)
