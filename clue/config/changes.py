@@ -15,7 +15,7 @@ from clue.config.faults import Faults
 from clue.config.loading import kind_of, variant
 from clue.config.reading import Kept, Reading
 from clue.config.scenarios import build_scenario
-from clue.config.sources import Source, read_source
+from clue.config.sources import Source, folder_of, read_source
 from clue.config.yaml12 import number_or_text
 from clue.errors import ConfigError, UsageError
 from clue.purchase.scenario import SERVICE_LIFE, Criterion, Scenario
@@ -110,7 +110,7 @@ class ChangeableScenario:
         kind = kind_of(document)
         if kind != "scenario":
             raise UsageError(f"{document.file or self._name}: file must hold a comparison, got a {kind}")
-        self._base = path.parent if path is not None else FilePath(relative_to or "")
+        self._base = folder_of(path, relative_to)
         self._document = variant(document, self._name, full)
         faults = Faults()
         scenario = self._built(self._document, faults)

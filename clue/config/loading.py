@@ -13,7 +13,7 @@ from clue.config.references import build_application, number_of_ranks, refer_to_
 from clue.config.run_schema import OrderForm, RunForm, SimulationForm
 from clue.config.scenarios import build_scenario
 from clue.config.simulation import PlacementChoice, SimulationConfig
-from clue.config.sources import Source, read_source
+from clue.config.sources import Source, folder_of, read_source
 from clue.errors import UsageError
 from clue.machine import Machine
 from clue.predict.application import PLACEHOLDER
@@ -80,7 +80,7 @@ def _config(
     document: Document, path: FilePath | None, full: bool, relative_to: FilePath | str | None, more: str | None = None
 ) -> SimulationConfig | Scenario:
     kind = kind_of(document)
-    base = path.parent if path is not None else FilePath(relative_to or "")
+    base = folder_of(path, relative_to)
     name = path.stem if path is not None else kind
     reading = Reading(document, base)
     config: SimulationConfig | Scenario | None = None

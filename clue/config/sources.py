@@ -79,6 +79,11 @@ def read_source(
     return read_file(path), None if names_open_file(path) else path
 
 
+def folder_of(path: Path | None, relative_to: Path | str | None) -> Path:
+    """Return the folder to which the paths of a document are relative: that of its file, if it has one."""
+    return Path(relative_to or "") if path is None else path.parent
+
+
 def _program(path: Path, kinds: tuple[str, ...]) -> str:
     """Describe a program or a trace that is named in place of a file of some kinds; ``""`` if it is neither."""
     for end, (got, key) in _PROGRAMS.items():

@@ -15,7 +15,7 @@ from clue.config.references import build_application, number_of_ranks, refer_to_
 from clue.config.run_schema import OrderForm, ProgramForm
 from clue.config.simulation import PlacementChoice
 from clue.config.skeleton_runs import check_recording, measured_by
-from clue.config.sources import Source, read_source
+from clue.config.sources import Source, folder_of, read_source
 from clue.config.tables import read_table
 from clue.config.validation_schema import COLUMNS, CaseForm, RowForm, TableForm, ValidationForm, row_of
 from clue.errors import ConfigError, UsageError
@@ -81,7 +81,7 @@ def load_validation(source: Source, *, relative_to: FilePath | str | None = None
         ConfigError: With all faults of the file.
     """
     document, path = read_source(source, ("validations",), relative_to)
-    base = path.parent if path is not None else FilePath(relative_to or "")
+    base = folder_of(path, relative_to)
     reading = Reading(document, base)
     config = _validation(reading, path.stem if path is not None else "validation")
     reading.check()

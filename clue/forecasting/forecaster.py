@@ -137,8 +137,7 @@ class Forecaster:
             ForecastError: If it was not measured there.
         """
         name = self.named(host)
-        silent = "" if name == self.host else self._fetch(routine, name)
-        measured, segments = self.routine(routine, name)
+        measured, segments, silent = self._routine(routine, name)
         given = measured.routine.sizes(sizes)
         need = segments.need(given)
         warnings = [*filter(None, [silent]), *_outside(measured, segments, given)]
@@ -209,8 +208,12 @@ class Forecaster:
             UsageError: If there is no such routine.
             ForecastError: If it was not measured there.
         """
-        if host != self.host:
-            self._fetch(name, host)
+        measured, segments, _ = self._routine(name, host)
+        return measured, segments
+
+    def _routine(self, name: str, host: str) -> tuple[Measured, Segments, str]:
+        """Return what :meth:`routine` does, and why it was not fetched anew, if it was not."""
+        silent = "" if host == self.host else self._fetch(name, host)
         known = self._routines.get((name, host))
         if known is None or known[0].measured != self.store.measured(host, name):
             measured = self.store.find(host, name)
@@ -220,7 +223,7 @@ class Forecaster:
                     f"{name}: routine must have been measured on {host}, got none: run clue forecast benchmark {name}"
                 )
             known = self._routines[name, host] = measured, measured.fit()
-        return known
+        return *known, silent
 
     def named(self, host: str | None) -> str:
         """Return the normalized name of a host.

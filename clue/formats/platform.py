@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from clue.errors import UsageError
 from clue.formats.platform_remarks import remark_on
-from clue.formats.remarks import Remarks, Written, without_blanks
+from clue.formats.remarks import Remarks, Written, hints_at_blanks
 from clue.formats.ti_actions import FLOPS_PER_SECOND
 from clue.machine import MOST_RANKS, Curve, Link, Machine
 from clue.printable import printable
@@ -94,7 +94,7 @@ def write_platform(machine: Machine, name: str, *, flops_per_second: float = FLO
         raise UsageError(f"{name}: platform must have another name than the list of hosts beside it, got the same")
     found = simgrid_platform(machine, flops_per_second=flops_per_second)
     files = {name: found.xml, hosts: found.hosts}
-    hints = [f"give smpirun these options, too: {shlex.join(found.options)}", *without_blanks(hosts, "-hostfile")]
+    hints = [f"give smpirun these options, too: {shlex.join(found.options)}", *hints_at_blanks(hosts, "-hostfile")]
     if (selector := _SELECTORS[machine.network.collective_library]) == "mpich":
         hints.append(
             f"SimGrid 3.32 aborts replays of bcast, reduce and allreduce with smpi/coll-selector:{selector}: write "

@@ -60,7 +60,7 @@ class Written:
     hints: tuple[str, ...] = ()
 
 
-def without_blanks(name: str, option: str) -> tuple[str, ...]:
+def hints_at_blanks(name: str, option: str) -> tuple[str, ...]:
     """Return a hint if ``smpirun`` cannot open a file of this name, as its options split words at blanks."""
     if not any(letter.isspace() for letter in name):
         return ()

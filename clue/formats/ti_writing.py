@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from clue.collectives import Collective
 from clue.errors import UsageError
 from clue.formats.plain import Branch, Compute, Plain, Poll, Sleep, Step, Transfer, Wait, Whole, free_tags, plain
-from clue.formats.remarks import Remarks, Written, without_blanks
+from clue.formats.remarks import Remarks, Written, hints_at_blanks
 from clue.formats.ti_actions import FLOPS_PER_SECOND
 from clue.trace import Op, Trace
 
@@ -58,7 +58,7 @@ def write_ti(
     hints = [
         f"computation is written at {flops_per_second:g} flop/s of CPU time",
         f"run smpirun in the folder of {name}, where it looks for the files of ranks",
-        *without_blanks(name, "-replay"),
+        *hints_at_blanks(name, "-replay"),
     ]
     if any(isinstance(step, Whole) for steps in program.steps for step in steps):
         hints.append("SimGrid chooses the algorithms of collectives; with --lower they are messages, by those of clue")

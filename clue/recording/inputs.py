@@ -6,7 +6,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeAlias
 
@@ -58,20 +58,14 @@ def _reread(begin: int) -> Iterator[int | None]:
 
 @contextmanager
 def _keeping(kept: Path) -> Iterator[int]:
-    reader, writer = os.pipe()
-    try:
-        # tee writes to its standard output first: what the program has read is kept, even if it ends at once.
-        with (
-            kept.open("wb") as file,
-            running(["tee", f"/dev/fd/{writer}"], stdout=file, pass_fds=(writer,)),
-        ):
-            os.close(writer)
-            writer = -1
-            yield reader
-    finally:
-        for each in (reader, writer):
-            if each >= 0:
-                os.close(each)
+    with ExitStack() as stack:
+        file = stack.enter_context(kept.open("wb"))
+        reader, writer = os.pipe()
+        stack.callback(os.close, reader)
+        with os.fdopen(writer, "wb"):
+            # tee writes to its standard output first: what the program has read is kept, even if it ends at once.
+            stack.enter_context(running(["tee", f"/dev/fd/{writer}"], stdout=file, pass_fds=(writer,)))
+        yield reader
 
 
 @contextmanager
