@@ -18,6 +18,9 @@ op                        fields used beyond burst, times, call and region
 ``MPROBE`` ``MRECV``      the matched probe posts the receive: comm, peer, tag, request; MRECV: request; with
                           ``NONBLOCKING`` a wait ends it
 ``PACK``                  nbytes packed or unpacked
+``RMA``                   a one-sided operation, under way until a wait for its request: comm = that of its window,
+                          peer = target, tag = an :class:`Access`, nbytes = data taken to the target, request,
+                          extra = bytes of data brought back, if there are any
 ``SLEEP``                 nbytes = nanoseconds that the program sleeps without a processor (live runs, SimGrid's traces)
                           or, with ``CONTINUED``, for which the poll before it goes on (a loop that reads the time)
 collectives               comm; peer = root where there is one; NONBLOCKING: request; tag = bytes of an element of a
@@ -38,12 +41,16 @@ collectives               comm; peer = root where there is one; NONBLOCKING: req
 ``SPAWN``                 comm, peer = root, nbytes = children, extra = the index of their world in the head
 ``LOCAL``                 a call that costs nothing in the model (Send_init, Attach_buffer, …); with ``CANCELLED``, a
                           send that was cancelled
-``OTHER``                 a call the simulator does not model (RMA, MPI-IO, …): named and timed, reported, skipped
+``OTHER``                 a call the simulator does not model (MPI-IO, …): named and timed, reported, skipped
 ========================= ===========================================================================================
 
 ``peer`` is ``PROC_NULL`` (-1) for a null partner: such an op moves nothing and costs nothing. An ``IRECV`` with
 ``CANCELLED``, which older recordings contain, is skipped. The recorder completes ``IRECV`` rows when their requests
 complete.
+
+A window has a communicator of its own. Calls that end or begin an epoch are written as the operations that they wait
+for: a fence waits for those under way, then it is a barrier; Lock is an ``RMA`` and the wait for it; the empty messages
+of Post, Start, Complete and Wait have tags :data:`POSTED` and :data:`COMPLETED`.
 """
 
 from __future__ import annotations
@@ -52,13 +59,15 @@ from enum import IntEnum, IntFlag
 
 TRACE_FORMAT = "clue-trace"
 #: Version of the format, raised with every change of the layout or of a field's meaning; CHANGELOG.md has its history.
-TRACE_VERSION = 2
-#: Versions that can be read; version 1 has no sites.
-TRACE_VERSIONS = (1, TRACE_VERSION)
+TRACE_VERSION = 3
+#: Versions that can be read; version 1 has no sites, versions 1 and 2 have no one-sided operations.
+TRACE_VERSIONS = (1, 2, TRACE_VERSION)
 
 PROC_NULL = -1
 ANY = -2
 NO_REQUEST = -1
+#: Tags of the messages by which exposure epochs of a window begin and end.
+POSTED, COMPLETED = 1, 2
 
 
 class Op(IntEnum):
@@ -79,6 +88,7 @@ class Op(IntEnum):
     LOCAL = 13
     OTHER = 14
     SLEEP = 15
+    RMA = 16
     BARRIER = 20
     BCAST = 21
     REDUCE = 22
@@ -104,6 +114,15 @@ COLLECTIVES = frozenset(op for op in Op if op >= Op.BARRIER)
 ROOTED = frozenset({Op.BCAST, Op.REDUCE, Op.GATHER, Op.GATHERV, Op.SCATTER, Op.SCATTERV})
 #: Collectives that combine data.
 REDUCTIONS = frozenset({Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.REDUCE_SCATTER})
+
+
+class Access(IntEnum):
+    """What a one-sided operation does at its target."""
+
+    DATA = 0  # reads or writes memory, or nothing, to find out that earlier operations are complete
+    SHARED_LOCK = 1
+    EXCLUSIVE_LOCK = 2
+    UNLOCK = 3
 
 
 class Flag(IntFlag):
