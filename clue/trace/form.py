@@ -90,7 +90,9 @@ def parse_version(content: bytes, place: object, name: str, versions: Sequence[i
     found = data.get("version")
     if type(found) is not int or found not in versions:
         again = "record the program again with this version of clue"
-        raise TraceError(f"{place}: version must be {' or '.join(map(str, versions))}, got {shown(found)}: {again}")
+        *others, last = map(str, versions)
+        rule = f"{', '.join(others)} or {last}" if others else last
+        raise TraceError(f"{place}: version must be {rule}, got {shown(found)}: {again}")
     return data
 
 
