@@ -21,11 +21,10 @@ _ALIKE: dict[int, tuple[int, ...]] = {
     LiveOp.TEST: (Op.POLL, Op.WAIT),
     LiveOp.IPROBE: (Op.POLL, Op.PROBE),
     LiveOp.IMPROBE: (Op.POLL, Op.MPROBE),
-    LiveOp.SERVE: (Op.OTHER,),
     LiveOp.SLEEP: (Op.SLEEP,),
 }
 #: Calls and ops that only one of the two may have: ends of regions, sleeps, and what the model leaves out.
-_LIVE_ONLY = frozenset({Op.COMPUTE, Op.OTHER, LiveOp.SLEEP, LiveOp.SERVE})
+_LIVE_ONLY = frozenset({Op.COMPUTE, Op.OTHER, LiveOp.SLEEP})
 _RECORDED_ONLY = frozenset({Op.COMPUTE, Op.OTHER, Op.SLEEP})
 #: The call of a row whose request was cancelled, by its op.
 _CANCELLED = {Op.POLL: Op.IRECV, Op.LOCAL: Op.ISEND}

@@ -169,9 +169,9 @@ def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
         ),
         ("receive was cancelled and is|receives were cancelled and are", "left out", cancelled & ~sends),
         ("send was cancelled and is|sends were cancelled and are", "left out", cancelled & sends),
+        ("one-sided operation is|one-sided operations are", "left out", ops.op == Op.RMA),
         (
-            "call that clue does not model (one-sided, files, …) is|"
-            "calls that clue does not model (one-sided, files, …) are",
+            "call that clue does not model (files, …) is|calls that clue does not model (files, …) are",
             "left out",
             ops.op == Op.OTHER,
         ),

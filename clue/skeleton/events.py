@@ -171,8 +171,9 @@ def _refused(trace: Trace) -> Iterator[str]:
         yield f"{trace.name}: a skeleton must have all ranks from the beginning, got {spawned} spawned ones"
     between = np.array([each.remote is not None for each in head.communicators], np.bool_)
     talks = ops.are(*SENDS, *RECEIVES, Op.PROBE, *COLLECTIVES)
-    rows = np.flatnonzero(ops.are(Op.SPAWN, Op.OTHER) | talks & ((ops.flags & Flag.INTER != 0) | between[ops.comm]))
-    alone = ops.are(Op.SPAWN, Op.OTHER)
+    # Of windows, too, whose calls are written as messages, waits and collectives on communicators of their own.
+    alone = ops.are(Op.SPAWN, Op.OTHER, Op.RMA) | np.array([each.startswith("Win.") for each in head.calls])[ops.call]
+    rows = np.flatnonzero(alone | talks & ((ops.flags & Flag.INTER != 0) | between[ops.comm]))
     # Sites are told apart by all callers, but named by the innermost line.
     found: Counter[str] = Counter()
     keys, counts = np.unique(np.stack([ops.call[rows], ops.site[rows], alone[rows]]), axis=1, return_counts=True)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from clue.kernel import partners
 from clue.steady.iterations import Integers, Stretch
-from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Ops, Trace
+from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Access, Flag, Op, Ops, Trace
 
 Sums = npt.NDArray[np.uint64]
 
@@ -75,13 +75,21 @@ def contexts_of(trace: Trace) -> Integers:
 
 
 def _messages(trace: Trace) -> Sums:
-    """Return each row's contribution to the fingerprint of messages under way."""
+    """Return each row's contribution to the fingerprint of messages under way, and of locks that are held."""
     ops, sums = trace.ops, np.zeros(len(trace.ops), np.uint64)
     peers, own, contexts = partners(trace), trace.row_ranks, contexts_of(trace)[ops.comm]
     some = (peers != PROC_NULL) & ((ops.flags & Flag.CANCELLED) == 0)
     sent = np.flatnonzero(some & ops.are(Op.SEND, Op.ISEND))
     received = np.flatnonzero(some & ops.are(Op.RECV, Op.IRECV, Op.MPROBE))
+    held = some & ops.are(Op.RMA) & (ops.tag != Access.DATA)
+    locked, unlocked = (
+        np.flatnonzero(held & (ops.tag != Access.UNLOCK)),
+        np.flatnonzero(held & (ops.tag == Access.UNLOCK)),
+    )
     sums[sent] = scrambled(contexts[sent], own[sent], peers[sent], ops.tag[sent])
+    # A window's context has messages with tags from 1 on.
+    sums[locked] = scrambled(contexts[locked], own[locked], peers[locked], np.zeros(len(locked)))
+    sums[unlocked] = -scrambled(contexts[unlocked], own[unlocked], peers[unlocked], np.zeros(len(unlocked)))
     sums[received] = -scrambled(contexts[received], peers[received], own[received], ops.tag[received])
     return sums
 

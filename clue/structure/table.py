@@ -262,6 +262,7 @@ def _starts(op: npt.NDArray[np.uint8], request: npt.NDArray[np.int32], flags: In
         (op == Op.ISEND)
         | (op == Op.IRECV)
         | (op == Op.MPROBE)
+        | (op == Op.RMA)
         | ((flags & int(Flag.NONBLOCKING)) > 0) & (op >= Op.BARRIER)
     )
     starts: npt.NDArray[np.bool_] = sends & (request != NO_REQUEST)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from clue.errors import TraceError
 from clue.trace.columns import Ops
 from clue.trace.head import Communicator, Head, RankHead
-from clue.trace.ops import COLUMNS, NO_REQUEST, Flag, Op
+from clue.trace.ops import COLUMNS, NO_REQUEST, Access, Flag, Op
 from clue.trace.sites import UNKNOWN, Site, Sites
 from clue.trace.store import Trace
 from clue.units import is_amount
@@ -213,6 +213,10 @@ class RankBuilder:
         receive = self._start(Op.IRECV, call=call, peer=source, tag=recvtag, comm=comm)
         send = self._start(Op.ISEND, call=call, peer=dest, nbytes=nbytes, tag=sendtag, comm=comm, flags=more)
         self.add(Op.WAIT, call=call, extras=(receive, send), flags=more)
+
+    def rma(self, target: int, nbytes: int = 0, back: int = 0, does: Access = Access.DATA, comm: int = 0) -> int:
+        """Add a one-sided operation with its data to the target, and back; return its request."""
+        return self._start(Op.RMA, peer=target, nbytes=nbytes, tag=does, comm=comm, extras=(back,) if back else ())
 
     def wait(self, *requests: int) -> None:
         """Add a wait for all of these requests of this rank.

@@ -27,6 +27,9 @@ MPROBE         peer, tag, context, request                          (source, tag
 MRECV          request; flag NONBLOCKING: a wait ends it            (source, tag, payload); nonblocking: None (told)
 POLL           none                                                 None, once time has passed: the program looks at
                                                                     memory that others may change, so that loops end
+RMA            peer, tag = an Access, context, nbytes, request,     None (told); the outcome is the reply
+               entries = (bytes back,) or none; payload = what the
+               target does to its memory, or none
 PACK, LOCAL    nbytes                                               None (told)
 COMPUTE        payload = name of its region: a burst alone          None (told)
 OTHER          payload = the call's name: costs nothing, reported   None (told)
@@ -48,8 +51,6 @@ IMPROBE        peer, tag, context, request                          (source, tag
 CANCEL         request                                              None (told); the outcome is "cancelled" if it was a
                                                                     receive without a message
 RESULT         context, request = serial, payload                   None (told): see below
-SERVE          peer, payload, nbytes, entries = (bytes back,),      None (told); the outcome is the reply
-               request
 WORK           region, nbytes = flops done there                    None (told): declared work, for the record
 ABORT          nbytes = exit status                                 never
 END            nbytes = exit status, payload = ((addresses at which never
@@ -64,7 +65,7 @@ REFUSED        payload = text on the unsupported feature            never
 
 **Outcome of a request** (in the answers to ``WAIT`` and ``TEST``): None for a send, for an unknown or forgotten
 request, and for a collective without an answer; (source, tag, payload) for a receive; ``"cancelled"``; the answer of a
-collective; the reply of a ``SERVE``. The kernel forgets a request once it has reported the outcome. ``TEST`` with
+collective; the reply of an ``RMA``. The kernel forgets a request once it has reported the outcome. ``TEST`` with
 ``Mode.ALL`` needs all requests to be complete; if none of its requests is known, it returns [] in every mode.
 
 A receive from ``PROC_NULL`` does not need the kernel; it may be told for the record (a wait does not know its request).
@@ -131,13 +132,12 @@ class LiveOp(IntEnum):
     IMPROBE = 71
     CANCEL = 72
     RESULT = 73
-    SERVE = 74
-    ABORT = 75
-    RAISED = 76
-    END = 77
-    WORK = 78
-    NODE = 79
-    REFUSED = 80
+    ABORT = 74
+    RAISED = 75
+    END = 76
+    WORK = 77
+    NODE = 78
+    REFUSED = 79
 
 
 class Mode(IntEnum):

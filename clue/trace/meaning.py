@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from clue.errors import TraceError
 from clue.trace.columns import within
-from clue.trace.ops import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, ROOTED, Flag, Op
+from clue.trace.ops import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, ROOTED, Access, Flag, Op
 from clue.trace.pieces import ENTRIES
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _SHOWN, _LETTERS = 8, 20
 _NONBLOCKING = int(Flag.NONBLOCKING)
 _SUMMED = ("cpu", "took", "nbytes")
 _MESSAGES = (Op.SEND, Op.ISEND, Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE)
-_STARTS = (Op.ISEND, Op.IRECV, Op.MPROBE)
+_STARTS = (Op.ISEND, Op.IRECV, Op.MPROBE, Op.RMA)
 _Mask = npt.NDArray[np.bool_]
 _Longs = npt.NDArray[np.int64]
 
@@ -181,6 +181,7 @@ class _Rows:
         for column in _SUMMED:
             self._check_sum(getattr(self.ops, column), column, max(each[column] for each in largest))
         self._check_room()
+        self._check_accesses()
         self._check_matched()
         self._check_members()
         self._check_neighbors()
@@ -275,7 +276,7 @@ class _Rows:
             return
         rooted = ops.are(*ROOTED, Op.SPAWN)
         self._require((ops.peer >= 0) | ~rooted, "peer", "be a rank of its communicator: the root")
-        sends = ops.are(Op.SEND, Op.ISEND)
+        sends = ops.are(Op.SEND, Op.ISEND, Op.RMA)
         self._require((ops.peer >= PROC_NULL) | ~sends, "peer", "be a rank of its communicator, or none")
         # Tags below 0 are those of collectives.
         tagged = (ops.tag >= 0) | (ops.tag == ANY) & ~sends
@@ -302,6 +303,16 @@ class _Rows:
             so_far = np.cumsum(self.ops.count[rows], dtype=np.int64)
             self._require(so_far <= room[rank], "count", "leave each op entries of its own in the extra column", rows)
 
+    def _check_accesses(self) -> None:
+        """Check what one-sided operations do, and the data that they bring back."""
+        ops = self.ops
+        rows = self._rows_of(Op.RMA)
+        if not len(rows):
+            return
+        self._require(ops.tag[rows] <= max(Access), "tag", f"be from 0 to {max(Access):d}: an access", rows)
+        self._require(ops.count[rows] <= 1, "count", "be at most 1: the bytes that come back", rows)
+        self._check_listed(rows, *_spread(ops.extras, self._starts(rows), ops.count[rows]))
+
     def _check_matched(self) -> None:
         """Check that a matched receive has the request of a matched probe that is still open."""
         ops = self.ops
@@ -316,9 +327,9 @@ class _Rows:
         self._require(follows | (ops.op[rows] != Op.MRECV), "request", "be that of a matched probe before it", rows)
 
     def _check_members(self) -> None:
-        """Check that only members of a communicator make collective calls on it, and none on an intercommunicator."""
+        """Check that only members of a communicator make collective and one-sided calls on it, if it has one group."""
         ranks = len(self.head.rank_heads)
-        rows = self._rows_of(*COLLECTIVES)
+        rows = self._rows_of(*COLLECTIVES, Op.RMA)
         if not len(rows):
             return
         between = np.array([each.remote is not None for each in self.head.communicators])

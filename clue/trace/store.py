@@ -206,7 +206,7 @@ class Trace:
                 "burst (s)": self.bursts * 1e-9,
                 "took (s)": ops.took * 1e-9,
                 "communicator": _named([each.name for each in head.communicators], ops.comm),
-                "peer": np.where(tagged | ops.are(*ROOTED, Op.SPAWN), ops.peer, PROC_NULL),
+                "peer": np.where(tagged | ops.are(*ROOTED, Op.SPAWN, Op.RMA), ops.peer, PROC_NULL),
                 "tag": np.where(tagged, ops.tag, -1),
                 "bytes": self.sent.astype(np.int64),
                 "region": _named(head.regions, ops.region),

@@ -76,7 +76,7 @@ def mean_message(ops: Ops) -> float:
     return float(sizes.mean()) if len(sizes) else 0.0
 
 
-_SENDING = (Op.SEND, Op.ISEND, *(COLLECTIVES - {Op.COMM}))
+_SENDING = (Op.SEND, Op.ISEND, Op.RMA, *(COLLECTIVES - {Op.COMM}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ class Scripted:
         heard: All answers that it received.
     """
 
-    def __init__(self, script: Script, serve: Callable[[int, int, Any], Sequence[Any]] | None = None) -> None:
+    def __init__(self, script: Script, serve: Callable[[Any], Any] | None = None) -> None:
         self._script = script
         self._serve = serve
         self.heard: list[Any] = []
@@ -33,10 +33,10 @@ class Scripted:
         except StopIteration:
             return Call(LiveOp.END)
 
-    def serve(self, origin: int, request: int, payload: Any) -> Sequence[Any]:
-        """Serve a request with the test's function."""
+    def serve(self, _origin: int, _request: int, payload: Any) -> Any:
+        """Serve a request with the test's function of its payload."""
         assert self._serve is not None
-        return self._serve(origin, request, payload)
+        return self._serve(payload)
 
     def threads(self) -> int:
         """Return 1: a generator has no threads."""

@@ -27,7 +27,7 @@ from clue.machine import (
     Waiting,
 )
 from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
-from clue.trace import ANY, COLLECTIVES, PROC_NULL, ROOTED, Flag, Op, Trace, TraceBuilder
+from clue.trace import ANY, COLLECTIVES, PROC_NULL, ROOTED, Access, Flag, Op, Trace, TraceBuilder
 from tests.properties import examples
 
 #: Examples of each property that is tested on random cases. A nightly run asks for more:
@@ -92,10 +92,10 @@ class ProgramMaker:
         world, index = self.builder.spawned(group)
         self.unborn.append((world, Comm(index, group)))
 
-    def make(self, steps: int) -> Trace:
+    def make(self, steps: int, remote: bool = False) -> Trace:
         """Write a number of steps, wait for most of the open requests and return the trace."""
         actions = [self.compute, self.message, self.message, self.message, self.collective, self.neighbors]
-        actions += [self.sendrecv, self.wait, self.odds, self.family]
+        actions += [self.sendrecv, self.wait, self.odds, self.family, *[self.remote] * remote]
         for _ in range(steps):
             self.random.choice(actions)()
         while self.unborn and self.random.random() < 0.95:
@@ -246,6 +246,38 @@ class ProgramMaker:
             else:
                 self.builder[rank].collective(Op.NEIGHBOR, 0, 0, comm.index, entries)
 
+    def remote(self) -> None:
+        """Add one-sided operations: of all members between fences, of one under locks, or left open."""
+        comm = self.random.choice(self.comms)
+        way = self.random.randrange(4)
+        if way == 0:
+            for rank in comm.group:
+                self.builder[rank].wait(*self.accesses(rank, comm))
+                self.builder[rank].collective(Op.BARRIER, comm=comm.index)
+            return
+        rank = self.random.choice(comm.group)
+        if way == 1:
+            self.open[rank] += self.accesses(rank, comm)
+            return
+        size, builder = len(comm.group), self.builder[rank]
+        targets = range(size) if way == 2 else [self.random.randrange(size)]
+        lock = Access.SHARED_LOCK if way == 2 else self.random.choice((Access.SHARED_LOCK, Access.EXCLUSIVE_LOCK))
+        builder.wait(*(builder.rma(each, 0, 0, lock, comm.index) for each in targets))
+        if self.random.random() < 0.5:
+            builder.compute(_TICK)
+        done = self.accesses(rank, comm)
+        builder.wait(*done, *(builder.rma(each, 0, 0, Access.UNLOCK, comm.index) for each in targets))
+
+    def accesses(self, rank: int, comm: Comm) -> list[int]:
+        """Add some operations on the memory of members; return their requests."""
+        random = self.random
+        return [
+            self.builder[rank].rma(
+                random.randrange(len(comm.group)), random.choice(_SIZES), random.choice(_SIZES), comm=comm.index
+            )
+            for _ in range(random.randrange(1, 4))
+        ]
+
     def sendrecv(self) -> None:
         """Add a cyclic shift in a communicator."""
         comm = self.random.choice(self.comms)
@@ -296,23 +328,24 @@ class ProgramMaker:
             builder.add(Op.LOCAL)
 
 
-def random_trace(random: Random, *, ties: bool, spoilt: bool = False) -> Trace:
+def random_trace(random: Random, *, ties: bool, spoilt: bool = False, remote: bool = False) -> Trace:
     """Return a random program.
 
     Args:
         random: The source of all choices.
         ties: Whether many events fall on equal times.
         spoilt: Whether one op is left out, so that the program may deadlock.
+        remote: Whether there are one-sided operations.
     """
     maker = ProgramMaker(random, random.choice((1, 2, 2, 3, 4, 5, 8)), ties)
     if spoilt:
-        maker.make(random.randrange(5, 25))
+        maker.make(random.randrange(5, 25), remote)
         rows = maker.builder[random.choice(maker.alive)].rows
         kept = [row for row in rows if row[-1] in {Op.SEND, Op.RECV, Op.SPAWN}]
         if kept:
             rows.remove(random.choice(kept))
         return maker.builder.build()
-    return maker.make(random.randrange(1, 40))
+    return maker.make(random.randrange(1, 40), remote)
 
 
 def _delay(random: Random, ties: bool) -> float:

@@ -955,9 +955,9 @@ def test_one_sided_operations_are_served_when_they_arrive() -> None:
     """A waiting rank serves requests of others at no cost to itself; the reply travels as a message."""
     memory: list[Any] = []
 
-    def serve(origin: int, request: int, payload: Any) -> list[Any]:
+    def serve(payload: Any) -> int:
         memory.append(payload)
-        return [(origin, request, len(memory))]
+        return len(memory)
 
     def target() -> Script:
         yield recv(1)
@@ -965,8 +965,8 @@ def test_one_sided_operations_are_served_when_they_arrive() -> None:
     heard: list[Any] = []
 
     def origin() -> Script:
-        yield Call(LiveOp.SERVE, peer=0, nbytes=1000, payload="a", request=0, entries=(2000,))
-        yield Call(LiveOp.SERVE, peer=0, nbytes=0, payload="b", request=1, entries=(0,))
+        yield Call(Op.RMA, peer=0, nbytes=1000, payload="a", request=0, entries=(2000,))
+        yield Call(Op.RMA, peer=0, nbytes=0, payload="b", request=1, entries=(0,))
         heard.append((yield wait(0, 1)))
         yield send(0)
 
@@ -977,47 +977,21 @@ def test_one_sided_operations_are_served_when_they_arrive() -> None:
     assert finishes(done)[1] == pytest.approx(sending(1) + 2 * TRAVEL + SEND)
 
 
-def serving(served: list[Any]) -> Callable[[int, int, Any], list[Any]]:
-    """Return what a rank does when operations of others arrive: it appends their payloads to a list and replies."""
-
-    def serve(origin: int, request: int, payload: Any) -> list[Any]:
-        served.append(payload)
-        return [(origin, request, None)]
-
-    return serve
-
-
-def test_a_replay_of_a_kept_run_says_who_times_one_sided_operations() -> None:
-    """The trace of a run contains its one-sided operations; a replay leaves them out, and names what times them."""
-
-    def target() -> Script:
-        yield recv(1)
-
-    def origin() -> Script:
-        yield Call(LiveOp.SERVE, peer=0, nbytes=1000, request=0, entries=(0,))
-        yield wait(0)
-        yield send(0)
-
-    sources = [Scripted(_in_world(target(), 2), serving([])), Scripted(_in_world(origin(), 2))]
-    done = execute(sources, machine(2), record=True)
-    assert finishes(done)[1] == pytest.approx(sending(1) + transmission(1) + TRAVEL + SEND)
-    assert done.trace is not None
-    replayed = simulate(done.trace, machine(2))
-    assert replayed.ranks[1].finish == pytest.approx(SEND)
-    (said,) = [each for each in replayed.warnings if "Win is not modelled" in each]
-    assert said.endswith("; a live run gives such calls the time of messages (clue run)")
+def serving(served: list[Any]) -> Callable[[Any], Any]:
+    """Return what a rank does when operations of others arrive: it appends their payloads to a list."""
+    return served.append
 
 
 def test_one_sided_operations_do_not_overtake_each_other() -> None:
-    """With flows, the data of a put take 10 s; an unlock of the same origin without data is served after it."""
+    """With flows, the data of a put take 10 s; an operation of the same origin without data is served after it."""
     served: list[Any] = []
 
     def target() -> Script:
         yield recv(1)
 
     def origin() -> Script:
-        yield Call(LiveOp.SERVE, peer=0, nbytes=10_000, payload="put", request=0)
-        yield Call(LiveOp.SERVE, peer=0, payload="unlock", request=1)
+        yield Call(Op.RMA, peer=0, nbytes=10_000, payload="put", request=0)
+        yield Call(Op.RMA, peer=0, payload="nothing", request=1)
         yield wait(0, 1)
         yield send(0)
 
@@ -1025,7 +999,7 @@ def test_one_sided_operations_do_not_overtake_each_other() -> None:
     on = machine(2, link=slow)
     on = replace(on, network=replace(on.network, contention=Flows(Switch(1e9))))
     done = execute([Scripted(target(), serving(served)), Scripted(origin())], on)
-    assert served == ["put", "unlock"]
+    assert served == ["put", "nothing"]
     assert finishes(done)[1] == pytest.approx(sending(10) + TRANSMIT + 10.0 + TRAVEL + SEND)
 
 
@@ -1038,7 +1012,7 @@ def test_a_library_without_progress_serves_within_calls() -> None:
         yield recv(2)
 
     def origin(after: float, payload: str) -> Script:
-        yield Call(LiveOp.SERVE, seconds(after), peer=0, payload=payload, request=0)
+        yield Call(Op.RMA, seconds(after), peer=0, payload=payload, request=0)
         yield wait(0)
         yield send(0)
 
@@ -1061,7 +1035,7 @@ def test_who_watches_its_memory_sees_it_change() -> None:
             polls.append(1)
 
     def writer() -> Script:
-        yield Call(LiveOp.SERVE, seconds(100.0), peer=0, payload="x", request=0)
+        yield Call(Op.RMA, seconds(100.0), peer=0, payload="x", request=0)
         yield wait(0)
 
     done = execute([Scripted(watcher(), serving(memory)), Scripted(writer())], machine(2))

@@ -23,7 +23,7 @@ from clue.trace import COLLECTIVES, Op
 from clue.trace.columns import within
 
 #: Ops that loops may not contain: they look at messages, start ranks, or need more than one row of every member.
-LEFT_OUT = (Op.PROBE, Op.MPROBE, Op.MRECV, Op.SPAWN, Op.NEIGHBOR)
+LEFT_OUT = (Op.PROBE, Op.MPROBE, Op.MRECV, Op.SPAWN, Op.NEIGHBOR, Op.RMA)
 
 
 def replay_loops(  # noqa: PLR0917 - the arguments of every engine, and who is told

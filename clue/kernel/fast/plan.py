@@ -198,6 +198,8 @@ class Plan:
     """
 
     def __init__(self, program: Program, loops: LoopsLayout | None = None) -> None:
+        if program.columns.are(Op.RMA).any():
+            raise NotCoveredError(f"{program.name} has one-sided operations, which the fast engine does not cover")
         self.program = program
         self.lock = Lock()
         self._loops = loops

@@ -7,6 +7,6 @@ that carry data, receives that take the first message to arrive, tests that find
 """
 
 from clue.kernel.live.execute import Execution, execute
-from clue.kernel.live.source import BurstRule, Reply, Source, Spawner
+from clue.kernel.live.source import BurstRule, Source, Spawner
 
-__all__ = ["BurstRule", "Execution", "Reply", "Source", "Spawner", "execute"]
+__all__ = ["BurstRule", "Execution", "Source", "Spawner", "execute"]

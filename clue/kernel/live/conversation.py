@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from clue.collectives import lower
 from clue.errors import LiveError, ReplayError
 from clue.kernel.live.job import Job
-from clue.kernel.live.mailboxes import UNMATCHED, LiveMessage
+from clue.kernel.live.mailboxes import LiveMessage
 from clue.kernel.live.meetings import Meeting
 from clue.kernel.live.pending import Settled
 from clue.kernel.live.polls import POLLS, Answered, Polls, envelope_of
-from clue.kernel.live.source import Reply, Source
+from clue.kernel.live.source import Source
 from clue.kernel.model.blocked import channel_context, describe_wait
 from clue.kernel.model.history import Spawned
 from clue.kernel.model.program import ANY_TAG, Row
+from clue.kernel.reference.accesses import Access
 from clue.kernel.reference.actor import Background, Events
 from clue.kernel.reference.matching import Message, Pending, Receive
 from clue.kernel.reference.rank import APART, HANDLERS, Handler, Rank
@@ -56,9 +55,6 @@ class Conversation:
         self._waited: Sequence[Pending | None] = ()
         self._meeting: tuple[Meeting, int] | None = None
         self._meetings: dict[int, tuple[Meeting, int, Row]] = {}
-        #: By target, one-sided operations whose arrival or that of an earlier one is not known yet, in order.
-        self._sent: dict[int, deque[tuple[LiveMessage, Row, Any]]] = {}
-        self._served_until: dict[int, float] = {}
         self._table = self._meanings()
         #: Handlers of ops by op code, in the form that a rank uses.
         self.meaning = {op: handler for op, (handler, _, _) in self._table.items()}
@@ -127,7 +123,7 @@ class Conversation:
         if isinstance(pending, Background):
             meeting, serial, row = self._meetings.pop(request)
             return self._due(meeting, serial, row)
-        return pending.outcome if isinstance(pending, Settled) else None
+        return pending.outcome if isinstance(pending, Settled | Access) else None
 
     def _due(self, meeting: Meeting, serial: int, row: Row) -> Any:
         context = channel_context(row)
@@ -271,73 +267,18 @@ class Conversation:
 
     # -- one-sided operations -----------------------------------------------------------------------------
 
-    def _ask(self, rank: Rank, row: Row) -> Events | None:
-        """Send a one-sided operation to the rank that holds its data."""
-        if rank.takes_turns_with(row.peer):
-            return self._ask_in_turn(rank, row)
-        self._send_operation(rank, row)
-        return None
-
-    def _ask_in_turn(self, rank: Rank, row: Row) -> Events:
-        yield from rank.in_turn()
-        self._send_operation(rank, row)
-
-    def _send_operation(self, rank: Rank, row: Row) -> None:
-        reply = rank.requests[row.request] = Settled()
-        payload, back = self._call.payload, row.entries[0] if row.entries else 0
-        message = rank.launch((UNMATCHED, rank.rank, row.peer, -1), row.nbytes, _BUFFERED, blocking=False)
-        assert isinstance(message, LiveMessage)
-        self._job.open_services[rank.rank, row.request] = reply, back, row.peer
-        self._sent.setdefault(row.peer, deque()).append((message, row, payload))
-        if message.arrival is None:
-            message.landed = partial(self._serve_in_order, row.peer)
-        else:
-            self._serve_in_order(row.peer)
-
-    def _serve_in_order(self, target: int) -> None:
-        """Let a target serve the operations that have arrived there and do not overtake earlier ones."""
-        rank, sent = self._rank, self._sent[target]
-        while sent and sent[0][0].arrival is not None:
-            message, row, payload = sent.popleft()
-            assert message.arrival is not None
-            time = self._served_until[target] = max(message.arrival, self._served_until.get(target, 0.0), rank.env.now)
-            rank.machine.at(time, message.order, partial(self._arrive, message.order, row, payload))
-
-    def _arrive(self, order: int, row: Row, payload: Any) -> None:
-        """Let a target serve an operation that has arrived: now, or within its next call."""
-        machine, target = self._rank.machine, row.peer
-        if not machine.absences:
-            self._let_serve(row, payload)
-            return
-        arrived = self._job.arrived[target]
-        arrived.append(partial(self._let_serve, row, payload))
-
-        def serve() -> None:
-            # Those that have waited for the same call are served in the order of their arrivals.
-            arrived.popleft()()
-
-        number = self._job.ranks[target].number
-        machine.absences[number].after(machine.env.now, lambda time: machine.at(time, order, serve))
-
-    def _let_serve(self, row: Row, payload: Any) -> None:
-        now = self._rank.env.now
-        for origin, request, outcome in self._job.peers[row.peer].serve(self._rank.rank, row.request, payload):
-            reply, back, peer = self._job.open_services.pop((origin, request))
-            cost = self._rank.costs.message(peer, origin, back, now)
-            reply.settle((now + cost.send) + cost.transmission, outcome)
-
-    def serve(self, origin: int, request: int, payload: Any) -> Sequence[Reply]:
-        """Execute a one-sided operation of another rank; return the operations that are complete by now.
+    def serve(self, access: Access) -> Any:
+        """Execute a one-sided operation of another rank; return its outcome.
 
         Raises:
             ReplayError: If the program has ended.
         """
-        if self._ended:
+        if access.payload is not None and self._ended:
             raise ReplayError(
-                f"a one-sided operation of rank {origin} must find rank {self._rank.rank} alive, but it ended"
+                f"a one-sided operation of rank {access.origin} must find rank {self._rank.rank} alive, but it ended"
             )
         self._polls.note_service(self._rank.env.now)
-        return self._source.serve(origin, request, payload)
+        return None if access.payload is None else self._source.serve(access.origin, access.request, access.payload)
 
     # -- the end ------------------------------------------------------------------------------------------
 
@@ -392,6 +333,8 @@ class Conversation:
             context, posted = found
             receive = row._replace(op=Op.IRECV, context=context, peer=posted.source, tag=posted.tag)
             return describe_wait(receive, 0, 0, 0)
+        if isinstance(pending, Access):
+            return f"a lock of rank {pending.target}'s memory" if pending.kind else "a one-sided operation"
         return "a collective" if isinstance(pending, Background) else "a message"
 
     # -- the table ----------------------------------------------------------------------------------------
@@ -431,5 +374,4 @@ class Conversation:
         # The burst before the end is a row of its own.
         table[LiveOp.END] = self._end, None, True
         table[LiveOp.SLEEP] = HANDLERS[Op.SLEEP], None, True
-        table[LiveOp.SERVE] = self._ask, None, True
         return table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Protocol
@@ -12,10 +12,10 @@ import numpy as np
 from clue.errors import LiveError, ReplayError
 from clue.kernel.live.mailboxes import LiveMailboxes
 from clue.kernel.live.meetings import Meeting
-from clue.kernel.live.pending import Settled
 from clue.kernel.live.record import Record
-from clue.kernel.live.source import BurstRule, Reply, Source, Spawner
+from clue.kernel.live.source import BurstRule, Source, Spawner
 from clue.kernel.model.program import HostSpeed, Row
+from clue.kernel.reference.accesses import Access, Accesses
 from clue.kernel.reference.actor import Instance
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_machine import VirtualMachine
@@ -26,8 +26,8 @@ from clue.trace import REDUCTIONS
 class Peer(Protocol):
     """The program of a rank, as other ranks see it."""
 
-    def serve(self, origin: int, request: int, payload: Any) -> Sequence[Reply]:
-        """Execute a one-sided operation of another rank; return the operations that are complete by now.
+    def serve(self, access: Access) -> Any:
+        """Execute a one-sided operation of another rank; return its outcome.
 
         Raises:
             ReplayError: If it has ended.
@@ -35,6 +35,30 @@ class Peer(Protocol):
 
     def waits_for(self) -> str:
         """Say in words what its rank is blocked on, and where in the program."""
+
+
+class LiveAccesses(Accesses):
+    """The one-sided operations of a running program, which its ranks execute on their memory.
+
+    Args:
+        mailboxes: They have the data of the operation that a rank starts now.
+        peers: Program of each rank.
+    """
+
+    def __init__(self, mailboxes: LiveMailboxes, peers: Sequence[Peer]) -> None:
+        super().__init__()
+        self._mailboxes, self._peers = mailboxes, peers
+
+    def start(self, rank: Rank, row: Row) -> Access:
+        """Send an operation with its data to its target."""
+        access = super().start(rank, row)
+        access.payload = self._mailboxes.outgoing[rank.rank]
+        self._mailboxes.largest = max(self._mailboxes.largest, row.nbytes, access.back)
+        return access
+
+    def execute(self, access: Access) -> Any:
+        """Let the target do what an operation asks for."""
+        return self._peers[access.target].serve(access)
 
 
 #: Connects a source of calls to its rank; returns the program as other ranks see it.
@@ -66,10 +90,7 @@ class Job:
         overlong: Number of polling loops that went on though they had found nothing, after polls that may have taken
             too long.
         overlong_timed: Number of such loops that read the time between their polls.
-        open_services: By origin and request, each unfinished one-sided operation: its request, the bytes of its reply,
-            and its target rank.
         failure: What has ended a rank, and so ends the run: an error, or a signal.
-        arrived: By target, the functions that serve one-sided operations that wait there for its next call.
     """
 
     def __init__(
@@ -87,15 +108,13 @@ class Job:
         self.ranks: list[Rank] = []
         self.peers: list[Peer] = []
         self.mailboxes = LiveMailboxes(machine, self.ranks)
-        self.instance = Instance(self.mailboxes)
+        self.instance = Instance(self.mailboxes, accesses=LiveAccesses(self.mailboxes, self.peers))
         self.children: dict[int, tuple[int, ...]] = {}
         self.meetings: dict[tuple[int, int], Meeting] = {}
         self.combined = 0
         self.lines: dict[tuple[int, int], tuple[str, int]] = {}
         self.spinning: dict[int, Callable[[], None]] = {}
         self.let_on = self.overlong = self.overlong_timed = 0
-        self.open_services: dict[tuple[int, int], tuple[Settled, int, int]] = {}
-        self.arrived: defaultdict[int, deque[Callable[[], None]]] = defaultdict(deque)
         self.unmodelled: Counter[str] = Counter()
         self.failure: BaseException | None = None
         self._start, self._spawner, self._rate = start, spawn, rate

@@ -12,7 +12,7 @@ Messages of collectives (tags below 0) are matched as in a replay.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +24,6 @@ from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_machine import VirtualMachine, wake
 from clue.trace import ANY
 
-#: Context of messages that no receive takes: one-sided operations. (Below 0 are those of neighbourhood collectives.)
-UNMATCHED = 1 << 62
-
 
 class LiveMessage(Message):
     """A message with its payload.
@@ -34,18 +31,16 @@ class LiveMessage(Message):
     Attributes:
         tag: Its tag.
         payload: Its data, from the program.
-        box: The box in which it waits for its receive; ``None`` for a message that no receive takes.
-        landed: Function to call once its arrival is known.
+        box: The box in which it waits for its receive; ``None`` for a message of a collective.
     """
 
-    __slots__ = ("box", "landed", "payload", "tag")
+    __slots__ = ("box", "payload", "tag")
 
     def __init__(self, source: int, dest: int, nbytes: int, ready: float, order: int) -> None:
         super().__init__(source, dest, nbytes, ready, order)
         self.tag = 0
         self.payload: Any = None
         self.box: Box | None = None
-        self.landed: Callable[[], None] | None = None
 
 
 class LiveReceive(Receive):
@@ -267,7 +262,7 @@ class LiveMailboxes(Mailboxes):
         context, source, dest, tag = channel
         self.largest = max(self.largest, message.nbytes)
         if tag < 0:
-            return None if context == UNMATCHED else super().deliver(channel, message)
+            return super().deliver(channel, message)
         assert isinstance(message, LiveMessage)
         message.tag, message.box, message.payload = tag, self.box(context, dest), self.outgoing[source]
         box = message.box
@@ -309,9 +304,7 @@ class LiveMailboxes(Mailboxes):
 
     def _arrived(self, message: Message) -> None:
         assert isinstance(message, LiveMessage)
-        if message.landed is not None:
-            message.landed()
-        elif message.box is not None and message.receive is None:
+        if message.box is not None and message.receive is None:
             self.changed(message.box, message)
 
     def changed(self, box: Box, message: LiveMessage) -> None:

@@ -6,8 +6,6 @@ from typing import Any
 
 import simpy
 
-from clue.kernel.reference.virtual_machine import wake
-
 
 class Bell(simpy.Event):
     """An event that the first of several causes triggers."""
@@ -18,20 +16,15 @@ class Bell(simpy.Event):
 
 
 class Settled:
-    """A request that ends without a message: a cancelled receive, or the reply to a one-sided operation.
+    """A request that has ended without a message: a cancelled receive.
 
     Attributes:
-        end: When it is complete, seconds, or ``None`` while that is not known.
+        end: When it ended, seconds.
         outcome: Its outcome, for the program.
-        waiter: Event of a rank that waits for the end.
+        waiter: No rank waits for it.
     """
 
-    def __init__(self, end: float | None = None, outcome: Any = None) -> None:
-        self.end = end
+    def __init__(self, end: float, outcome: Any) -> None:
+        self.end: float | None = end
         self.outcome = outcome
         self.waiter: simpy.Event | None = None
-
-    def settle(self, end: float, outcome: Any) -> None:
-        """Note when and with what outcome the request ends."""
-        self.end, self.outcome = end, outcome
-        wake(self)

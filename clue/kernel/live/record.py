@@ -16,10 +16,10 @@ from clue.trace.ops import COLUMNS
 _COLUMN = {name: i for i, (name, _, _) in enumerate(COLUMNS)}
 _ANY_SOURCE, _ANY_TAG, _INTER = int(Flag.ANY_SOURCE), int(Flag.ANY_TAG), int(Flag.INTER)
 _RECEIVES = frozenset({Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE})
-_OUTGOING = frozenset({Op.SEND, Op.ISEND})
+_OUTGOING = frozenset({Op.SEND, Op.ISEND, Op.RMA})
 _BY_RANK = _RECEIVES | _OUTGOING | {Op.POLL}
 #: Live ops that become rows of the trace, beside the ops of traces.
-_KEPT = frozenset({LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE, LiveOp.SERVE, LiveOp.SLEEP})
+_KEPT = frozenset({LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE, LiveOp.SLEEP})
 
 #: A communicator from one member's side: its context and the group of that member.
 _Comm = tuple[int, tuple[int, ...]]
@@ -170,6 +170,8 @@ class FullRecord(Record):
         if op in _BY_RANK:
             source, tag = (answer[0], answer[1]) if op in _RECEIVES and answer is not None else (call.peer, call.tag)
             fields |= self._partner(rank, call, source, tag)
+            if op == Op.RMA:
+                fields["extras"] = call.entries
         elif op in COLLECTIVES:
             peer = call.peer if call.peer >= 0 else 0
             fields |= {"comm": self._comm(rank, call.context), "peer": peer, "tag": call.tag}
@@ -205,11 +207,9 @@ class FullRecord(Record):
         return {"comm": comm, "peer": peer, "tag": tag, "flags": flags}
 
     def _polled(self, rank: int, call: Call, answer: Any) -> dict[str, Any]:
-        """Return the fields of a poll, a one-sided operation, or a sleep."""
+        """Return the fields of a poll or a sleep."""
         if call.op == LiveOp.SLEEP:
             return {"op": Op.SLEEP, "nbytes": call.nbytes}
-        if call.op == LiveOp.SERVE:
-            return {"op": Op.OTHER, "call": "Win"}
         if call.op == LiveOp.TEST:
             if answer is None:
                 return {"op": Op.POLL, "peer": ANY}

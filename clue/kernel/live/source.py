@@ -7,9 +7,6 @@ from typing import Any, Protocol
 
 from clue.trace.calls import Call
 
-#: A complete one-sided operation: the rank that requested it, its request there, and the reply.
-Reply = tuple[int, int, Any]
-
 
 class Source(Protocol):
     """A program that runs while the kernel waits, and waits while the kernel runs."""
@@ -23,8 +20,8 @@ class Source(Protocol):
             answer: To the call before, as :mod:`clue.trace.calls` says; ``None`` at first.
         """
 
-    def serve(self, origin: int, request: int, payload: Any) -> Sequence[Reply]:
-        """Let the waiting program execute another rank's one-sided operation; return the operations complete by now."""
+    def serve(self, origin: int, request: int, payload: Any) -> Any:
+        """Let the waiting program execute another rank's one-sided operation; return its outcome."""
 
     def threads(self) -> int:
         """Return how many threads the waiting program has; only one of them at a time can be in a call."""

@@ -14,6 +14,7 @@ from clue.kernel.model.history import Awaited, History, Until
 from clue.kernel.model.observation import Segment
 from clue.kernel.model.program import Row
 from clue.kernel.model.turns import Turns
+from clue.kernel.reference.accesses import Accesses
 from clue.kernel.reference.matching import Channel, Mailboxes, Message, Pending, Receive
 from clue.kernel.reference.virtual_machine import VirtualMachine, wake
 from clue.kernel.reference.virtual_time import action
@@ -37,6 +38,7 @@ class Instance:
         first: Its first rank among those of all instances.
         nodes: By context, the numbered nodes of its members, computed on first use.
         chosen: By context and collective, the collective as it is lowered and its algorithm, likewise.
+        accesses: Its one-sided operations.
     """
 
     mailboxes: Mailboxes
@@ -45,6 +47,7 @@ class Instance:
     first: int = 0
     nodes: dict[int, tuple[int, ...]] = field(default_factory=dict)
     chosen: dict[tuple[int, Collective], tuple[Collective, str]] = field(default_factory=dict)
+    accesses: Accesses = field(default_factory=Accesses)
 
 
 def is_eager(cost: MessageCost, flags: int) -> bool:
@@ -183,12 +186,20 @@ class Actor:
     # -- messages -----------------------------------------------------------------------------------------
 
     def launch(self, channel: Channel, nbytes: int, flags: int = 0, *, blocking: bool = True) -> Message:
-        """Begin to send at the time of this actor's clock.
+        """Begin to send at the time of this actor's clock, as :meth:`begin_message` does, to a receive."""
+        message = self.begin_message(channel[2], nbytes, flags, blocking=blocking)
+        receive = self.mailboxes.deliver(channel, message)
+        if receive is not None:
+            self.machine.meet(message, receive)
+        return message
+
+    def begin_message(self, dest: int, nbytes: int, flags: int, *, blocking: bool) -> Message:
+        """Begin to send to a rank of the program at the time of this actor's clock.
 
         When this returns, the rank has paid for an eager send: for all of a blocking send, unless it is not yet known
         how long the sender is held, and only for the call of a nonblocking one.
         """
-        dest = self.offset + channel[2]
+        dest += self.offset
         cost = self.costs.message(self.number, dest, nbytes, self.clock)
         self.launched += 1
         message = self.message_type(self.number, dest, nbytes, self.clock, self.order + self.launched)
@@ -207,10 +218,7 @@ class Actor:
             message.busy = cost.send
         message.site = self.site
         if self.observed:
-            self._observe(message)
-        receive = self.mailboxes.deliver(channel, message)
-        if receive is not None:
-            self.machine.meet(message, receive)
+            self.observe(self.number, dest, nbytes)
         return message
 
     def _pay(self, message: Message, cost: MessageCost, blocking: bool) -> None:
@@ -238,13 +246,14 @@ class Actor:
         if end > self.clock:
             self.spend(Activity.SEND, end - self.clock, end=end)
 
-    def _observe(self, message: Message) -> None:
+    def observe(self, source: int, dest: int, nbytes: int) -> None:
+        """Count a message between two ranks, which belongs to the call site of this actor's op."""
         seen = self.machine.observation
         if seen.sent is not None:
-            seen.sent[message.site] += message.nbytes
+            seen.sent[self.site] += nbytes
         if seen.messages is not None and seen.nbytes is not None:
-            seen.messages[message.source, message.dest] += 1
-            seen.nbytes[message.source, message.dest] += message.nbytes
+            seen.messages[source, dest] += 1
+            seen.nbytes[source, dest] += nbytes
 
     def finish_send(self, message: Message) -> Events:
         """Block in a send until the message has gone."""

@@ -26,6 +26,7 @@ from clue.kernel.model.history import Awaited, Computed, History, Spawned, Step,
 from clue.kernel.model.observation import Observation
 from clue.kernel.model.program import Program
 from clue.kernel.model.replay import Replay
+from clue.kernel.reference.accesses import Access
 from clue.kernel.reference.actor import Background
 from clue.kernel.reference.matching import Message, Receive
 from clue.kernel.reference.simulation import replay
@@ -187,19 +188,25 @@ class _Walk:
         if isinstance(what, Spawned):
             self._add(who[0], site, Part.SPAWN, what.time, end)
             return (what.rank, 0), what.time
+        if isinstance(what, Access):
+            return self._answered(what, end)
         if isinstance(what, Receive):
             assert what.message is not None
             return self._arrived(what.message, end)
         assert isinstance(what, Message)
+        return self._gone(what, until, end)
+
+    def _gone(self, message: Message, until: Until, end: float) -> tuple[Who, float]:
+        """Go back from an event of a message that its sender, or a probe, waited for."""
         if until is Until.ENVELOPE:
-            return self._announced(what, end)
+            return self._announced(message, end)
         if until is Until.LEAVES:
-            self._left(what, _start(what), end)
-        elif what.acknowledged:
-            return self._acknowledged(what, end)
+            self._left(message, _start(message), end)
+        elif message.acknowledged:
+            return self._acknowledged(message, end)
         else:
-            self._sent(what, _start(what), end)
-        return self._began(what)
+            self._sent(message, _start(message), end)
+        return self._began(message)
 
     def _acknowledged(self, message: Message, end: float) -> tuple[Who, float]:
         """Go back along an acknowledgement to the message, or to what kept its receiver outside calls."""
@@ -208,6 +215,18 @@ class _Walk:
         if message.called > message.arrival:
             return (message.dest, 0), message.called
         return self._arrived(message, message.called)
+
+    def _answered(self, access: Access, end: float) -> tuple[Who, float]:
+        """Go back along the answer to a one-sided operation, and from a lock that was held to its release."""
+        message = access.message
+        self._add(message.dest, message.site, Part.TRANSMISSION, access.done, end, peer=message.source)
+        access = access.released or access
+        message, arrival = access.message, access.message.arrival
+        assert arrival is not None
+        if access.done > access.reached:
+            return (message.dest, 0), access.done  # which was not within a call before
+        self._add(message.source, message.site, Part.CONTENTION, arrival, access.done, peer=message.dest)
+        return self._arrived(message, arrival)
 
     def _arrived(self, message: Message, arrival: float) -> tuple[Who, float]:
         cost, start = self._cost(message), _start(message)

@@ -8,6 +8,7 @@ and matching does not depend on the order in which ranks are simulated.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 import simpy
@@ -56,6 +57,7 @@ class Message:
         receive: The receive that matched it.
         waiter: Event of a sender blocked until ``sent`` is known.
         looker: Event of a probe blocked until ``envelope`` is known.
+        landed: Function to call once the arrival is known, of a message that no receive takes.
     """
 
     __slots__ = (
@@ -68,6 +70,7 @@ class Message:
         "dest",
         "eager",
         "envelope",
+        "landed",
         "leaves",
         "leaving",
         "looker",
@@ -100,6 +103,7 @@ class Message:
         self.receive: Receive | None = None
         self.waiter: simpy.Event | None = None
         self.looker: simpy.Event | None = None
+        self.landed: Callable[[], None] | None = None
 
     @property
     def end(self) -> float | None:

@@ -30,7 +30,7 @@ _SEND = int(Op.SEND)
 #: Ops that are not MPI calls: successive ones, with no call between them that waits or tests, form one absence.
 APART = frozenset({int(Op.COMPUTE), int(Op.SLEEP)})
 #: Calls that only start a message, or concern no other rank.
-_STARTS = frozenset({int(Op.ISEND), int(Op.IRECV), int(Op.LOCAL), int(Op.PACK)})
+_STARTS = frozenset({int(Op.ISEND), int(Op.IRECV), int(Op.LOCAL), int(Op.PACK), int(Op.RMA)})
 #: Function that executes an op; it returns ``None`` when the op is done, or the events to wait for.
 Handler = Callable[["Rank", Row], "Events | None"]
 
@@ -345,6 +345,18 @@ class Rank(Actor):
         del self.requests[row.request]
         return self.finish_receive(receive)
 
+    def _access(self, row: Row) -> Events | None:
+        if row.peer < 0:
+            return None
+        if self.takes_turns_with(row.peer):
+            return self._access_in_turn(row)
+        self.instance.accesses.start(self, row)
+        return None
+
+    def _access_in_turn(self, row: Row) -> Events:
+        yield from self.in_turn()
+        self.instance.accesses.start(self, row)
+
     def _pack(self, row: Row) -> None:
         self.spend(Activity.SEND, row.nbytes * self.costs.node_type(self.node, self.clock).packing_delay, Part.PACKING)
 
@@ -448,6 +460,7 @@ def _handlers() -> list[Handler]:
     table[Op.PROBE] = Rank._probe
     table[Op.MPROBE] = Rank._matched_probe
     table[Op.MRECV] = Rank.receive_matched
+    table[Op.RMA] = Rank._access
     table[Op.PACK] = Rank._pack
     table[Op.SLEEP] = Rank._sleep
     table[Op.SPAWN] = Rank._spawn

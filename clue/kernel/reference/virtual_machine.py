@@ -190,7 +190,9 @@ class VirtualMachine:
         wake(message.receive)
         if message.acknowledged:
             self.acknowledge(message)
-        if self.on_arrival is not None:
+        if message.landed is not None:
+            message.landed()
+        elif self.on_arrival is not None:
             self.on_arrival(message)
 
 

@@ -34,7 +34,7 @@ ZERO, ONCE = Affine(0), Affine(1)
 #: Largest number of listed pieces of a table, and of variants by rank; beyond it, only the range of values is given.
 _TOLD = 3
 _SENDS = (Op.SEND, Op.ISEND)
-_SIZED = (*_SENDS, Op.PACK)
+_SIZED = (*_SENDS, Op.PACK, Op.RMA)
 _ANYWHERE = (Op.COMPUTE, Op.WAIT, Op.PACK, Op.SLEEP, Op.LOCAL, Op.OTHER, Op.MRECV)
 _RECEIVES = (Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE)
 
@@ -139,7 +139,7 @@ def _words(profile: LoopsProfile, node: Node) -> str:
     said: list[str] = []
     if (op in _SIZED or op in COLLECTIVES) and not _is(numbers["nbytes"], ZERO):
         said.append(_said(numbers["nbytes"], _in_bytes))
-    if op in _SENDS:
+    if op in _SENDS or op == Op.RMA:
         said.append(f"to {_peer(node)}")
     elif op in _RECEIVES:
         said.append(f"from {_peer(node)}{' (any)' if flags & Flag.ANY_SOURCE else ''}")
@@ -150,7 +150,7 @@ def _words(profile: LoopsProfile, node: Node) -> str:
         said.append(f"for {requests} request{'s' * (requests != '1')}")
     elif op == Op.ALLTOALLV and ENTRIES in numbers:
         said.append(_said(numbers[ENTRIES], _in_bytes))
-    if op not in COLLECTIVES and not _is(numbers["tag"], ZERO):
+    if op not in COLLECTIVES and op != Op.RMA and not _is(numbers["tag"], ZERO):
         said.append(f"tag {_said(numbers['tag'], _plain)}")
     if not _is(numbers["comm"], ZERO) and op not in _ANYWHERE and not flags & Flag.CONTINUED:
         said.append(f"on {_said(numbers['comm'], partial(_communicator, profile))}")

@@ -45,15 +45,22 @@ _STATES = {
     13: ("Group Communication", (255, 144, 26)),
     15: ("Others", (192, 224, 0)),
     16: ("Send Receive", (66, 66, 66)),
+    20: ("Remote memory access", (255, 0, 96)),
 }
 _RUNNING, _NOT_CREATED, _COLLECTIVE, _OTHERS, _SEND_RECEIVE = 1, 2, 13, 15, 16
 _STATE_OF = {
     Op.SEND: 4, Op.RECV: 3, Op.ISEND: 10, Op.IRECV: 11, Op.WAIT: 8, Op.POLL: 6, Op.PROBE: 6, Op.MPROBE: 6, Op.MRECV: 3,
-    Op.SLEEP: 0, Op.BARRIER: 5,
+    Op.SLEEP: 0, Op.BARRIER: 5, Op.RMA: 20,
 }  # fmt: skip
 #: Types of events.
-_POINT_TO_POINT, _GROUP, _OTHER, _SIZE, _REGION, _SITE = 50000001, 50000002, 50000003, 50100001, 60000019, 80000001
-_TITLES = {_POINT_TO_POINT: "MPI Point-to-point", _GROUP: "MPI Collective Comm", _OTHER: "MPI Other"}
+_POINT_TO_POINT, _GROUP, _OTHER, _ONE_SIDED = 50000001, 50000002, 50000003, 50000004
+_SIZE, _REGION, _SITE = 50100001, 60000019, 80000001
+_TITLES = {
+    _POINT_TO_POINT: "MPI Point-to-point",
+    _GROUP: "MPI Collective Comm",
+    _OTHER: "MPI Other",
+    _ONE_SIDED: "MPI One-sided",
+}
 _MESSAGE_OPS = frozenset({Op.SEND, Op.RECV, Op.ISEND, Op.IRECV, Op.WAIT, Op.POLL, Op.PROBE, Op.MPROBE, Op.MRECV})
 #: Numbers of calls, by their names in lower case.
 _NUMBERS = {
@@ -233,6 +240,8 @@ def _state_of(call: Call, number: int) -> int:
 
 def _kind(call: Call, number: int) -> int:
     code = call.ops[0]
+    if call.name.startswith("Win."):
+        return _ONE_SIDED
     if number in _GROUP_NUMBERS or (call.is_collective and code != Op.COMM):
         return _GROUP
     return _POINT_TO_POINT if code in _MESSAGE_OPS else _OTHER

@@ -222,7 +222,7 @@ def _steady(column: Integers, firsts: Integers) -> list[Affine | None]:
 _MOST_COMPARED = 10**7
 
 #: Ops whose distance to the peer, rather than the peer itself, tends to be the same on all ranks.
-_RELATIVE = frozenset({Op.SEND, Op.RECV, Op.ISEND, Op.IRECV, Op.PROBE, Op.MPROBE, Op.POLL})
+_RELATIVE = frozenset({Op.SEND, Op.RECV, Op.ISEND, Op.IRECV, Op.PROBE, Op.MPROBE, Op.POLL, Op.RMA})
 
 
 def _aligned(programs: Sequence[Sequence[_Found]]) -> list[dict[int, _Found]]:

@@ -213,6 +213,8 @@ def _partner(row: np.void) -> str:
     op, peer, tag = int(row["op"]), int(row["peer"]), int(row["tag"])
     if op in (Op.SEND, Op.ISEND):
         return f" to {peer}, tag {tag}"
+    if op == Op.RMA:
+        return f" to {peer}"
     if op in (Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE):
         return f" from {peer if peer >= 0 else 'any'}, tag {tag if tag >= 0 else 'any'}"
     return ""

@@ -1,0 +1,254 @@
+"""One-sided operations against times added up by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from clue.errors import DeadlockError
+from clue.kernel import simulate
+from clue.machine import Curve, Flows, Machine, Ports, Progress
+from clue.machine.contention.topology import Switch
+from clue.result import Part
+from clue.trace import Access, Op, TraceBuilder
+from tests.kernel.cases import (
+    ANSWER,
+    ENGINES,
+    LINK,
+    RECEIVE,
+    SEND,
+    TRANSMIT,
+    finishes,
+    machine,
+    sending,
+    transmission,
+)
+from tests.kernel.test_critical_path import explained, parts
+
+SHARED, EXCLUSIVE, UNLOCK = Access.SHARED_LOCK, Access.EXCLUSIVE_LOCK, Access.UNLOCK
+
+
+def within_calls(nodes: int = 2) -> Machine:
+    """Return a machine whose library makes progress within calls only."""
+    on = machine(nodes)
+    return replace(on, network=replace(on.network, progress=Progress.CALLS))
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("nbytes", "back", "seconds"),
+    [
+        (1000, 0, sending(1) + transmission(1) + ANSWER),
+        (0, 5000, ANSWER + sending(5) + transmission(5)),
+        (2000, 2000, 2 * (sending(2) + transmission(2))),
+        (50_000, 0, sending(50) + transmission(50) + ANSWER),
+    ],
+    ids=["put", "get", "get and accumulate", "above the eager limit"],
+)
+def test_an_operation_is_a_message_there_and_one_back(engine: str, nbytes: int, back: int, seconds: float) -> None:
+    """The wait ends when the answer is there; the target, which computes, spends nothing; sizes are always eager."""
+    trace = TraceBuilder(2)
+    trace[0].wait(trace[0].rma(1, nbytes, back))
+    trace[1].compute(0.5)
+    origin, target = simulate(trace.build(), machine(), engine=engine).ranks
+    assert origin.finish == pytest.approx(seconds, rel=1e-12)
+    assert origin.communicate == pytest.approx(sending(nbytes / 1000), rel=1e-12)
+    assert (target.finish, target.communicate) == (0.5, 0.0)
+
+
+@ENGINES
+def test_operations_overlap_until_their_wait(engine: str) -> None:
+    """Two puts leave one after the other; one wait ends with the last answer. Computation in between hides them."""
+    trace = TraceBuilder(2)
+    requests = [trace[0].rma(1, 1000) for _ in range(2)]
+    trace[0].wait(*requests)
+    assert finishes(trace, machine(), engine)[0] == pytest.approx(2 * sending(1) + transmission(1) + ANSWER, rel=1e-12)
+    trace = TraceBuilder(2)
+    request = trace[0].rma(1, 1000)
+    trace[0].compute(1.0)
+    trace[0].wait(request)
+    assert finishes(trace, machine(), engine)[0] == pytest.approx(sending(1) + 1.0, rel=1e-12)
+
+
+@ENGINES
+@pytest.mark.parametrize("contention", [Ports(), Flows(Switch(1e9))], ids=["ports", "flows"])
+def test_operations_of_one_origin_do_not_overtake_each_other(engine: str, contention: Ports | Flows) -> None:
+    """The data of a put take 10 s more; an operation without data of the same origin is executed after it."""
+    on = machine(link=replace(LINK, transmission_delay=Curve.line(TRANSMIT, 1e-3)))
+    on = replace(on, network=replace(on.network, contention=contention))
+    trace = TraceBuilder(2)
+    trace[0].rma(1, 10_000)
+    trace[0].wait(trace[0].rma(1))
+    put = sending(10) + TRANSMIT + 10.0
+    assert finishes(trace, on, engine)[0] == pytest.approx(put + ANSWER, rel=1e-9)
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("first", "second", "waits"),
+    [(EXCLUSIVE, EXCLUSIVE, True), (SHARED, EXCLUSIVE, True), (EXCLUSIVE, SHARED, True), (SHARED, SHARED, False)],
+)
+def test_a_lock_waits_for_those_that_exclude_it(engine: str, first: Access, second: Access, waits: bool) -> None:
+    """Rank 1 holds the lock of rank 0 for 1 s of computation; rank 2 asks for it 10 ms later."""
+    trace = TraceBuilder(3)
+    for rank, lock in ((1, first), (2, second)):
+        trace[rank].compute((rank - 1) * 0.010)
+        trace[rank].wait(trace[rank].rma(0, does=lock))
+        trace[rank].compute(1.0 if rank == 1 else 0.0)
+        trace[rank].wait(trace[rank].rma(0, does=UNLOCK))
+    round_trip = 2 * ANSWER
+    one, other = finishes(trace, machine(3), engine)[1:]
+    assert one == pytest.approx(2 * round_trip + 1.0, rel=1e-12)
+    # The unlock arrives one way before rank 1 knows of it; the grant then takes one way to rank 2.
+    granted = one - ANSWER + ANSWER if waits else 0.010 + round_trip
+    assert other == pytest.approx(granted + round_trip, rel=1e-12)
+
+
+@ENGINES
+def test_locks_are_granted_first_come_first_served(engine: str) -> None:
+    """A shared lock waits behind an exclusive one that waits for a shared one, which it could join."""
+    trace = TraceBuilder(4)
+    for rank, lock in ((1, SHARED), (2, EXCLUSIVE), (3, SHARED)):
+        trace[rank].compute(0.010 * rank)
+        trace[rank].wait(trace[rank].rma(0, does=lock))
+        trace[rank].compute(1.0)
+        trace[rank].wait(trace[rank].rma(0, does=UNLOCK))
+    ends = finishes(trace, machine(4), engine)[1:]
+    # From grant to grant: the answer, 1 s, the unlock.
+    first = 0.010 + ANSWER
+    grants = [first, first + 2 * ANSWER + 1.0, first + 2 * (2 * ANSWER + 1.0)]
+    assert ends == pytest.approx([each + ANSWER + 1.0 + 2 * ANSWER for each in grants], rel=1e-12)
+
+
+@ENGINES
+def test_windows_and_targets_have_locks_of_their_own(engine: str) -> None:
+    """An exclusive lock of one window, or of one member, keeps nobody from another."""
+    trace = TraceBuilder(3)
+    other = trace.communicator((0, 1, 2))
+    trace[1].wait(trace[1].rma(0, does=EXCLUSIVE))
+    trace[1].compute(5.0)
+    trace[2].wait(trace[2].rma(0, does=EXCLUSIVE, comm=other), trace[2].rma(1, does=EXCLUSIVE))
+    assert finishes(trace, machine(3), engine)[2] == pytest.approx(SEND + 2 * ANSWER, rel=1e-12)
+
+
+@ENGINES
+def test_who_unlocks_without_a_lock_disturbs_nobody(engine: str) -> None:
+    """The unlock of rank 2 does not release the lock of rank 1."""
+    trace = TraceBuilder(4)
+    trace[1].wait(trace[1].rma(0, does=EXCLUSIVE))
+    trace[1].compute(1.0)
+    trace[1].wait(trace[1].rma(0, does=UNLOCK))
+    trace[2].compute(0.3)
+    trace[2].wait(trace[2].rma(0, does=UNLOCK))
+    trace[3].compute(0.4)
+    trace[3].wait(trace[3].rma(0, does=EXCLUSIVE))
+    assert finishes(trace, machine(4), engine)[3] == pytest.approx(2 * ANSWER + 1.0 + 2 * ANSWER, rel=1e-12)
+
+
+@ENGINES
+def test_a_lock_that_nobody_releases_is_a_deadlock(engine: str) -> None:
+    """The error names the rank that waits."""
+    trace = TraceBuilder(3)
+    trace[1].wait(trace[1].rma(0, does=EXCLUSIVE))
+    trace[2].compute(1.0)
+    trace[2].wait(trace[2].rma(0, does=EXCLUSIVE))
+    with pytest.raises(DeadlockError, match=r"rank 2 .* a request"):
+        simulate(trace.build(), machine(3), engine=engine)
+
+
+@ENGINES
+def test_without_progress_a_target_executes_within_calls_that_wait(engine: str) -> None:
+    """Puts arrive at 0.12 s and 0.62 s; the target, which computes, starts an access at 1 s, and waits at 1.5 s."""
+
+    def program(waits: bool) -> TraceBuilder:
+        trace = TraceBuilder(3)
+        trace[0].compute(1.0)
+        request = trace[0].rma(2)
+        trace[0].compute(0.5 - SEND)
+        if waits:
+            trace[0].wait(request)
+            trace[0].compute(2.0)
+        for rank in (1, 2):
+            trace[rank].compute((rank - 1) * 0.5)
+            trace[rank].wait(trace[rank].rma(0, 1000))
+        return trace
+
+    assert finishes(program(True), within_calls(3), engine)[1:] == pytest.approx([1.5 + ANSWER] * 2, rel=1e-12)
+    # At its end, too, a rank is within a call.
+    assert finishes(program(False), within_calls(3), engine)[1:] == pytest.approx([1.5 + ANSWER] * 2, rel=1e-12)
+    free = sending(1) + transmission(1) + ANSWER
+    assert finishes(program(True), machine(3), engine)[1:] == pytest.approx([free, 0.5 + free], rel=1e-12)
+
+
+@ENGINES
+def test_an_epoch_of_some_members(engine: str) -> None:
+    """Post and Start, Complete and Wait are empty messages around the put of rank 1 (as the recorder writes them)."""
+    trace = TraceBuilder(2)
+    trace[0].send(1, 0, tag=1)
+    trace[1].recv(0, tag=1)
+    trace[1].wait(trace[1].rma(0, 1000))
+    trace[1].send(0, 0, tag=2)
+    trace[0].recv(1, tag=2)
+    started = ANSWER + RECEIVE
+    put = sending(1) + transmission(1) + ANSWER
+    expected = [started + put + ANSWER + RECEIVE, started + put + SEND]
+    assert finishes(trace, machine(), engine) == pytest.approx(expected, rel=1e-12)
+
+
+@ENGINES
+def test_side_by_side_instances_have_memory_of_their_own(engine: str) -> None:
+    """Two copies of a program take the lock of their own rank 0 at once."""
+    trace = TraceBuilder(2)
+    trace[1].wait(trace[1].rma(0, does=EXCLUSIVE))
+    trace[1].compute(1.0)
+    trace[1].wait(trace[1].rma(0, does=UNLOCK))
+    done = simulate(trace.build(), machine(4), [0, 1, 2, 3], engine, instances=2)
+    assert [each.finish for each in done.ranks[1::2]] == pytest.approx([4 * ANSWER + 1.0] * 2, rel=1e-12)
+
+
+def test_traffic_counts_both_ways() -> None:
+    """A put of 1 KB and a get of 5 KB: two messages each way, with their data."""
+    trace = TraceBuilder(2)
+    trace[0].wait(trace[0].rma(1, 1000), trace[0].rma(1, 0, 5000))
+    traffic = simulate(trace.build(), machine(), traffic=True).traffic
+    assert traffic is not None
+    assert traffic.messages.tolist() == [[0, 2], [2, 0]]
+    assert traffic.nbytes.tolist() == [[0, 1000], [5000, 0]]
+
+
+def explained_lock(progress: Callable[[Machine], Machine] = lambda on: on) -> dict[Part, float]:
+    """Return the parts of a path of two ranks that take the lock of a third, which computes for 5 s, in turn."""
+    trace = TraceBuilder(3)
+    trace[0].compute(2.0)
+    for rank in (1, 2):
+        trace[rank].compute((rank - 1) * 0.5, "first")
+        trace[rank].wait(trace[rank].rma(0, does=EXCLUSIVE))
+        trace[rank].compute(3.0, "held")
+        trace[rank].wait(trace[rank].rma(0, does=UNLOCK))
+    return parts(explained(trace, progress(machine(3))).path)
+
+
+def test_the_critical_path_goes_from_a_lock_to_its_release() -> None:
+    """Rank 1 asks at once and computes for 3 s under the lock; rank 2 then computes for 3 s, and unlocks."""
+    found = explained_lock()
+    assert found[Part.COMPUTATION] == pytest.approx(6.0, rel=1e-12)
+    assert found[Part.SEND] == pytest.approx(3 * SEND, rel=1e-12)
+    assert found[Part.TRANSMISSION] == pytest.approx(3 * TRANSMIT + 3 * ANSWER, rel=1e-12)
+    assert set(found) == {Part.COMPUTATION, Part.SEND, Part.TRANSMISSION}
+
+
+def test_the_critical_path_goes_to_a_target_outside_calls() -> None:
+    """Without progress, the target's computation of 2 s delays the first lock, and so is on the path."""
+    found = explained_lock(lambda on: replace(on, network=replace(on.network, progress=Progress.CALLS)))
+    assert found[Part.COMPUTATION] == pytest.approx(2.0 + 6.0, rel=1e-12)
+    assert sum(found.values()) == pytest.approx(8.0 + ANSWER + 2 * (ANSWER + ANSWER), rel=1e-12)
+
+
+def test_ops_of_an_epoch_are_checked() -> None:
+    """Accesses name what they do, and list at most one size."""
+    trace = TraceBuilder(2)
+    trace[0].add(Op.RMA, peer=1, tag=4, request=0)
+    with pytest.raises(Exception, match="tag of rank 0, op 0 must be from 0 to 3: an access, got 4"):
+        trace.build()
