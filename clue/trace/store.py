@@ -143,6 +143,8 @@ class Trace:
         nbytes = np.where(ops.are(Op.SPAWN, Op.SLEEP), 0, ops.nbytes)
         listed = np.flatnonzero(ops.are(Op.ALLTOALLV) & (ops.count > 0))
         nbytes[listed] = sums[start[listed] + ops.count[listed]] - sums[start[listed]]
+        both_ways = np.flatnonzero(ops.are(Op.RMA) & (ops.count > 0))
+        nbytes[both_ways] += sums[start[both_ways] + 1] - sums[start[both_ways]]
         neighbours = np.flatnonzero(ops.are(Op.NEIGHBOR) & (ops.count > 0))
         begin, out = start[neighbours], ops.extras[start[neighbours]]
         nbytes[neighbours] = sums[begin + 1 + 2 * out] - sums[begin + 1 + out]
@@ -154,9 +156,9 @@ class Trace:
 
         All collectives have one meaning, whatever an op states (:mod:`clue.trace.ops`): of a broadcast only the root
         sends, an all-to-all sends a block to each rank of the communicator, a reduce-scatter the blocks of all ranks.
-        What the root of a scatter sends counts at the ranks that receive it, because only their ops state it; the sum
-        over ranks is the same. Receives, waits, packing and sleeping send nothing, nor do sends to null partners and
-        sends that were cancelled.
+        What the root of a scatter sends counts at the ranks that receive it, and what the target of a one-sided
+        operation sends back at the origin, because only their ops state it; the sum over ranks is the same. Receives,
+        waits, packing and sleeping send nothing, nor do sends to null partners and sends that were cancelled.
         """
         ops, found = self.ops, self.payload.astype(np.float64)
         peers = [each.group if each.remote is None else each.remote for each in self.head.communicators]

@@ -9,7 +9,7 @@ from clue.trace.sites import Frame, Site
 from tests.kernel.random_cases import ProgramMaker
 
 #: Ops that no skeleton repeats.
-_REFUSED = {Op.SPAWN, Op.OTHER}
+_REFUSED = {Op.SPAWN, Op.OTHER, Op.RMA}
 
 
 class Repeatable(ProgramMaker):

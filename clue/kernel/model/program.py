@@ -230,10 +230,18 @@ def describe(trace: Trace) -> Description:
         processor=head.processor,
         notes=tuple(head.notes),
         memory=tuple(float(each.peak_memory) for each in head.rank_heads),
-        largest=int(ops.nbytes.max(where=ops.op != Op.SLEEP, initial=0)),
+        largest=_largest(trace),
         combined=int(ops.nbytes.max(where=ops.are(*REDUCTIONS), initial=0)),
         sites=head.sites,
     )
+
+
+def _largest(trace: Trace) -> int:
+    """Return the size of the largest message or block of a collective."""
+    ops = trace.ops
+    brought = np.flatnonzero(ops.are(Op.RMA) & (ops.count > 0))
+    back = ops.extras[trace.row_extras[brought]]
+    return int(max(ops.nbytes.max(where=ops.op != Op.SLEEP, initial=0), back.max(initial=0)))
 
 
 def _host_speeds(trace: Trace) -> dict[str, HostSpeed]:

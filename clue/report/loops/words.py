@@ -34,7 +34,7 @@ ZERO, ONCE = Affine(0), Affine(1)
 #: Largest number of listed pieces of a table, and of variants by rank; beyond it, only the range of values is given.
 _TOLD = 3
 _SENDS = (Op.SEND, Op.ISEND)
-_SIZED = (*_SENDS, Op.PACK, Op.RMA)
+_SIZED = (*_SENDS, Op.PACK)
 _ANYWHERE = (Op.COMPUTE, Op.WAIT, Op.PACK, Op.SLEEP, Op.LOCAL, Op.OTHER, Op.MRECV)
 _RECEIVES = (Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE)
 
@@ -139,8 +139,10 @@ def _words(profile: LoopsProfile, node: Node) -> str:
     said: list[str] = []
     if (op in _SIZED or op in COLLECTIVES) and not _is(numbers["nbytes"], ZERO):
         said.append(_said(numbers["nbytes"], _in_bytes))
-    if op in _SENDS or op == Op.RMA:
+    if op in _SENDS:
         said.append(f"to {_peer(node)}")
+    elif op == Op.RMA:
+        said.append(_at_target(node))
     elif op in _RECEIVES:
         said.append(f"from {_peer(node)}{' (any)' if flags & Flag.ANY_SOURCE else ''}")
     elif op in ROOTED:
@@ -155,6 +157,16 @@ def _words(profile: LoopsProfile, node: Node) -> str:
     if not _is(numbers["comm"], ZERO) and op not in _ANYWHERE and not flags & Flag.CONTINUED:
         said.append(f"on {_said(numbers['comm'], partial(_communicator, profile))}")
     return " ".join(said)
+
+
+def _at_target(node: Node) -> str:
+    """Return target and data of a one-sided operation in words."""
+    there, back = node.numbers["nbytes"], node.numbers.get(ENTRIES)
+    if back is None:
+        return f"{'' if _is(there, ZERO) else _said(there, _in_bytes) + ' '}to {_peer(node)}"
+    if _is(there, ZERO):
+        return f"{_said(back, _in_bytes)} from {_peer(node)}"
+    return f"{_said(there, _in_bytes)} to {_peer(node)}, {_said(back, _in_bytes)} back"
 
 
 def _peer(node: Node) -> str:

@@ -18,6 +18,8 @@ from clue.trace.ops import ROOTED
 Integers = npt.NDArray[np.int64]
 _NONBLOCKING = int(Flag.NONBLOCKING)
 _SENDS = frozenset({Op.SEND, Op.ISEND})
+#: Ops that name the rank to which data go.
+_NAME_DESTS = _SENDS | {Op.RMA}
 _POSTS = frozenset({Op.RECV, Op.IRECV, Op.MPROBE})
 #: Ops that name a source rank.
 _NAME_SOURCES = _POSTS | {Op.PROBE}
@@ -278,9 +280,9 @@ def _calls(trace: Trace, program: Program, rows: _Rows, result: Result) -> Itera
                     name=trace.head.calls[names[row]],
                     ops=tuple(codes[row:following]),
                     site=sites[row],
-                    dests=tuple(dict.fromkeys(peers[each] for each in moving if codes[each] in _SENDS)),
+                    dests=tuple(dict.fromkeys(peers[each] for each in moving if codes[each] in _NAME_DESTS)),
                     sources=tuple(dict.fromkeys(peers[each] for each in moving if codes[each] in _NAME_SOURCES)),
-                    sent=sum(nbytes[each] for each in span if collective or codes[each] in _SENDS | {Op.PACK}),
+                    sent=sum(nbytes[each] for each in span if collective or codes[each] in _NAME_DESTS | {Op.PACK}),
                     received=sum(received.get(each, 0) for each in span),
                     root=peers[row] if code in ROOTED else None,
                     members=sizes[comms[row]] if collective else 0,
