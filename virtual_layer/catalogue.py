@@ -4,8 +4,8 @@ Calls that are not listed are not recorded: they are local queries and bookkeepi
 Info, Wtime, attributes, names, error handlers, making datatypes, Reduce_local, Alloc_mem), and their cost is part of
 the burst around them. Calls that C code makes without mpi4py are not recorded either.
 
-Only named and timed (``OTHER``): one-sided communication, files, sessions, collectives on intercommunicators,
-connecting to other programs, fault tolerance, generalized requests.
+Only named and timed (``OTHER``): files, sessions, collectives on intercommunicators, connecting to other programs,
+fault tolerance, generalized requests.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from virtual_layer.meaning import making as k
 from virtual_layer.meaning import objects as o
 from virtual_layer.meaning import partitioned as p
 from virtual_layer.meaning import point_to_point as m
+from virtual_layer.meaning import windows as r
 
 _SYNC, _BUFFERED, _READY, _PICKLED = (int(flag) for flag in (Flag.SYNCHRONOUS, Flag.BUFFERED, Flag.READY, Flag.PICKLED))
 
@@ -235,13 +236,36 @@ _PACKING: Tables = {
     },
 }
 
-_NAMED_ONLY: Tables = {
+_WINDOWS: Tables = {
     "Win": {
-        "Create Allocate Allocate_shared Create_dynamic Attach Detach Free free Put Get Accumulate "
-        "Get_accumulate Fetch_and_op Compare_and_swap Rput Rget Raccumulate Rget_accumulate Fence Start "
-        "Complete Post Wait Test Lock Unlock Lock_all Unlock_all Flush Flush_all Flush_local "
-        "Flush_local_all Sync": k.other,
+        "Create Allocate": r.maker(4),
+        "Allocate_shared": r.maker(4, 3),
+        "Create_dynamic": r.maker(2),
+        "Free free": (r.forget, r.free),
+        "Attach Detach": k.local,
+        "Put Accumulate Rput Raccumulate": r.put,
+        "Get Rget": r.get,
+        "Get_accumulate Rget_accumulate Fetch_and_op": r.get_accumulate,
+        "Compare_and_swap": r.compare_and_swap,
+        "Fence": r.fence,
+        "Post": r.post,
+        "Start": r.start,
+        "Complete": r.complete,
+        "Wait": r.wait,
+        "Test": r.test,
+        "Lock": r.lock,
+        "Unlock": r.unlock,
+        "Lock_all": r.lock_all,
+        "Unlock_all": r.unlock_all,
+        "Flush": r.flush,
+        "Flush_all": r.flush_all,
+        "Flush_local": r.flush_local,
+        "Flush_local_all": r.flush_local_all,
+        "Sync": r.sync,
     },
+}
+
+_NAMED_ONLY: Tables = {
     "File": {
         "Open Close Delete Set_size Preallocate Get_size Set_view Read_at Read_at_all Write_at Write_at_all "
         "Iread_at Iread_at_all Iwrite_at Iwrite_at_all Read Read_all Write Write_all Iread Iread_all Iwrite "
@@ -266,7 +290,7 @@ _NAMED_ONLY: Tables = {
     },
 }
 
-MESSAGES, REQUESTS = _calls(_MESSAGES), _calls(_REQUESTS)
+MESSAGES, REQUESTS, WINDOWS = _calls(_MESSAGES), _calls(_REQUESTS), _calls(_WINDOWS)
 COLLECTIVE_CALLS = (
     *_collectives("Comm", _ON_BUFFERS),
     *_collectives("Intracomm", _ON_INTRACOMM),
@@ -280,6 +304,7 @@ CALLS: tuple[MpiCall, ...] = (
     *REQUESTS,
     *COLLECTIVE_CALLS,
     *_calls(_CONSTRUCTORS),
+    *WINDOWS,
     *_calls(_PACKING),
     *_calls(_NAMED_ONLY),
 )

@@ -37,7 +37,7 @@ class RecordedComm:
         remote: The remote members of an intercommunicator, else ``None``.
         known: Whether its members are known, so that its messages can be simulated.
         plain: Whether collectives on it can be simulated: known and not an intercommunicator.
-        made: Number of communicators made of it so far by collective calls.
+        made: Number of communicators and windows made of it so far by collective calls.
         neighbors: Sources and destinations of its topology, once asked for.
         privates: Its private duplicates, which the program does not see, by purpose.
     """
@@ -165,6 +165,12 @@ class Communicators(dict[int, RecordedComm]):
             key = derive_key(*parts) if owner.known else None
             known = owner.privates[purpose] = self._list(purpose, key, owner.rank, owner.group, remote)
         return known
+
+    def window(self, parent: RecordedComm) -> RecordedComm:
+        """Return the communicator of a window that is made on ``parent``, which the program does not see."""
+        serial = parent.made
+        parent.made += 1
+        return self._list("Win", derive_key(parent.key, serial, "window"), parent.rank, parent.group, None)
 
     def inner(self, owner: RecordedComm, comm: Any, local: Any = None) -> None:
         """Register the duplicate over which mpi4py's Python parts send; of an intercommunicator, also the local one.

@@ -50,6 +50,7 @@ class Recorder:
         probe: Readings of the host's speed.
         paths: Call paths of its calls.
         worlds: Keys of the worlds it spawned, in order.
+        windows: Its windows by handle (:mod:`virtual_layer.meaning.windows`); ``None`` for those of one member.
         floor: CPU time between two immediately successive calls, ns: it is spent on reading the clock, not on
             computation.
         faults: Number of calls that could not be read and were recorded as not modelled.
@@ -96,6 +97,7 @@ class Recorder:
         "rows",
         "spawn_folder",
         "unnamed",
+        "windows",
         "worlds",
     )
 
@@ -107,6 +109,7 @@ class Recorder:
         self.messages: dict[int, int] = {}
         self.pickles = Pickles(mpi)
         self.worlds: list[str] = []
+        self.windows: dict[int, Any] = {}
         self.faults = self.unnamed = 0
         self.floor = 0
         self.fast_reduce = is_on(sys.modules[mpi.__name__.rpartition(".")[0]], "fast_reduce")

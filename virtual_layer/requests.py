@@ -25,6 +25,7 @@ class RecordedRequest:
         left_out: Whether the simulator does not model its operation.
         missing: Parts of a partitioned send that are not ready yet.
         send: The function that writes its rows when all parts are ready.
+        over: The function to call when the program has seen that it is complete.
     """
 
     # Class attributes, because most requests never change them and each instance attribute costs time.
@@ -34,6 +35,7 @@ class RecordedRequest:
     missing: set[int] | None = None
     send: Callable[[RecordedRequest], object] | None = None
     start: Callable[[RecordedRequest], object] | None = None
+    over: Callable[[], object] | None = None
 
     def __init__(self, handle: int, serials: tuple[int, ...], rows: tuple[int, ...] = (), wildcard: int = -1) -> None:
         self.handle = handle

@@ -368,16 +368,10 @@ def test_without_settings(recorded: Recorded) -> None:
 
 
 def test_what_is_not_modelled_is_named(recorded: Recorded) -> None:
-    """One-sided and file operations are recorded with name and time only; packing is recorded with its bytes."""
+    """File operations are recorded with name and time only; packing is recorded with its bytes."""
     trace = recorded("""
         import numpy as np
         import os, tempfile
-        window = MPI.Win.Create(room, comm=comm)
-        window.Fence()
-        window.Put(eight, other)
-        window.Rget(np.zeros(8), other).Wait() if False else None
-        window.Fence()
-        window.Free()
         name = comm.bcast(os.path.join(tempfile.gettempdir(), f"clue-test-{os.getpid()}"))
         file = MPI.File.Open(comm, name, MPI.MODE_CREATE | MPI.MODE_RDWR | MPI.MODE_DELETE_ON_CLOSE)
         file.Write_at_all(64 * rank, eight)
@@ -388,34 +382,31 @@ def test_what_is_not_modelled_is_named(recorded: Recorded) -> None:
         MPI.DOUBLE.Unpack(packed, 0, room, comm)
         """)
     named_only = [row.call for row in calls(trace, 0) if row.op is Op.OTHER]
-    assert named_only == [
-        "Win.Create", "Win.Fence", "Win.Put", "Win.Fence", "Win.Free",
-        "File.Open", "File.Write_at_all", "File.Iread_at", "Wait", "File.Close",
-    ]  # fmt: skip
+    assert named_only == ["File.Open", "File.Write_at_all", "File.Iread_at", "Wait", "File.Close"]
     assert all(row.took > 0 for row in calls(trace, 0) if row.op is Op.OTHER)
     assert [row.nbytes for row in calls(trace, 0) if row.op is Op.PACK] == [64, 64]
 
 
 def test_only_waits_for_what_is_not_modelled_are_left_out(recorded: Recorded) -> None:
-    """Waits for messages are modelled; only waits for one-sided operations count as left out.
+    """Waits for messages are modelled; only waits for file operations count as left out.
 
     A wait for both becomes two ops, of which the first has the time.
     """
     trace = recorded("""
         import numpy as np
-        window = MPI.Win.Create(room, comm=comm)
+        import os, tempfile
+        name = comm.bcast(os.path.join(tempfile.gettempdir(), f"clue-test-{os.getpid()}"))
+        file = MPI.File.Open(comm, name, MPI.MODE_CREATE | MPI.MODE_RDWR | MPI.MODE_DELETE_ON_CLOSE)
         for tag in range(5):
             requests = [comm.Irecv(np.zeros(8), other, tag), comm.Isend(eight, other, tag)]
             for request in requests:
                 request.Wait()
         comm.Mprobe(MPI.PROC_NULL).Irecv(np.zeros(8)).Wait()
-        window.Lock_all()
-        window.Rput(eight, other).Wait()
-        window.Rput(eight, other).Wait()
-        put = window.Rput(eight, other)
-        MPI.Request.Waitall([put, comm.Irecv(np.zeros(8), other, 9), comm.Isend(eight, other, 9)])
-        window.Unlock_all()
-        window.Free()
+        file.Iwrite_at(64 * rank, eight).Wait()
+        file.Iwrite_at(64 * rank, eight).Wait()
+        write = file.Iwrite_at(64 * rank, eight)
+        MPI.Request.Waitall([write, comm.Irecv(np.zeros(8), other, 9), comm.Isend(eight, other, 9)])
+        file.Close()
         """)
     waits = [row for row in named(trace, 0, "Wait") if row.op is Op.OTHER]
     assert [row.op for row in named(trace, 0, "Wait")] == [Op.WAIT] * 11 + [Op.OTHER] * 2

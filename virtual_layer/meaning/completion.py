@@ -195,6 +195,8 @@ def complete(
         left_out = left_out or pending.left_out
         if pending.curious:
             recorder.complete(pending, status)
+        if pending.over is not None:
+            pending.over()
         if kept:
             pending.serials, pending.rows, pending.wildcard = (), (), -1
         else:

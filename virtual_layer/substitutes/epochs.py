@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clue.trace.calls import LiveOp
-from clue.trace.ops import ANY, Op
+from clue.trace.ops import ANY, COMPLETED, POSTED, Op
 from virtual_layer.substitutes.contributions import Contribution, ask
 from virtual_layer.substitutes.factories import Factory
 from virtual_layer.substitutes.windows import Window, Windows, of_window
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 _SEND, _RECV, _POLL, _IPROBE = int(Op.SEND), int(Op.RECV), int(Op.POLL), int(LiveOp.IPROBE)
-#: Tags of the messages by which exposure epochs begin and end.
-_POSTED, _COMPLETED = 1, 2
 
 
 def _fence(layer: Layer, window: Window, assertion: int = 0) -> None:
@@ -27,13 +25,13 @@ def _fence(layer: Layer, window: Window, assertion: int = 0) -> None:
 
 def _post(layer: Layer, window: Window, group: Any, assertion: int = 0) -> None:
     window.exposed = list(layer.groups.members(group))
-    _notify(layer, window, window.exposed, _POSTED)
+    _notify(layer, window, window.exposed, POSTED)
 
 
 def _start(layer: Layer, window: Window, group: Any, assertion: int = 0) -> None:
     window.accessed = layer.groups.members(group)
     for member in window.accessed:
-        layer.port.ask(_RECV, peer=member, tag=_POSTED, context=window.comm.context)
+        layer.port.ask(_RECV, peer=member, tag=POSTED, context=window.comm.context)
 
 
 def _with_group(function: Callable[..., None]) -> Factory:
@@ -55,7 +53,7 @@ def _with_group(function: Callable[..., None]) -> Factory:
 
 def _complete(layer: Layer, window: Window) -> None:
     layer.only(Windows).finish_all(window)
-    _notify(layer, window, window.accessed, _COMPLETED)
+    _notify(layer, window, window.accessed, COMPLETED)
     window.accessed = ()
 
 
@@ -66,16 +64,16 @@ def _notify(layer: Layer, window: Window, members: Sequence[int], tag: int) -> N
 
 def _wait(layer: Layer, window: Window) -> bool:
     for member in window.exposed:
-        layer.port.ask(_RECV, peer=member, tag=_COMPLETED, context=window.comm.context)
+        layer.port.ask(_RECV, peer=member, tag=COMPLETED, context=window.comm.context)
     window.exposed = []
     return True
 
 
 def _test(layer: Layer, window: Window) -> bool:
     for member in list(window.exposed):
-        if layer.port.ask(_IPROBE, peer=member, tag=_COMPLETED, context=window.comm.context) is None:
+        if layer.port.ask(_IPROBE, peer=member, tag=COMPLETED, context=window.comm.context) is None:
             return False
-        layer.port.ask(_RECV, peer=member, tag=_COMPLETED, context=window.comm.context)
+        layer.port.ask(_RECV, peer=member, tag=COMPLETED, context=window.comm.context)
         window.exposed.remove(member)
     return True
 
@@ -114,11 +112,11 @@ def _flush_all(layer: Layer, window: Window) -> None:
 
 
 def _flush_local(layer: Layer, window: Window, rank: int) -> None:
-    layer.only(Windows).finish_local(window, _one(layer, window, rank))
+    layer.only(Windows).finish(window, _one(layer, window, rank), local=True)
 
 
 def _flush_local_all(layer: Layer, window: Window) -> None:
-    layer.only(Windows).finish_local(window, range(len(window.comm.group)))
+    layer.only(Windows).finish(window, range(len(window.comm.group)), local=True)
 
 
 def _sync(layer: Layer, _window: Window) -> None:

@@ -1,21 +1,19 @@
 """Windows in a rank process: the memory that ranks expose to each other, and the operations on it.
 
-An origin's operation travels to the target as a message (``SERVE``); when it arrives in virtual time, the layer of the
-sleeping target does the operation on its memory and answers. All members of a window share a key, which identifies it.
-An epoch ends when all its operations are answered; locks wait at the target. Within an epoch, operations of one origin
-on one target are done in order.
+An origin's operation travels to the target as a message (``RMA``); when it arrives in virtual time, the layer of the
+sleeping target does the operation on its memory and answers. An epoch ends when all its operations are answered; the
+kernel grants locks. Within an epoch, operations of one origin on one target are done in order.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clue.trace.calls import LiveOp
-from clue.trace.ops import Op
+from clue.trace.ops import Access, Op
 from virtual_layer.meaning.arguments import argument, put
+from virtual_layer.meaning.epochs import UnderWay
 from virtual_layer.substitutes.contributions import Contribution, ask
 from virtual_layer.substitutes.factories import Factory
 from virtual_layer.substitutes.making import agree
@@ -27,13 +25,13 @@ if TYPE_CHECKING:
 
 Deliver = Callable[[Any], None]
 
-_WAIT, _SERVE = int(Op.WAIT), int(LiveOp.SERVE)
-#: Operations that an origin requests from a target.
-PUT, GET, ACCUMULATE, SWAP, _LOCK, _UNLOCK, _PING = range(7)
+_WAIT, _RMA = int(Op.WAIT), int(Op.RMA)
+_DATA, _UNLOCK = int(Access.DATA), int(Access.UNLOCK)
+_SHARED, _EXCLUSIVE = int(Access.SHARED_LOCK), int(Access.EXCLUSIVE_LOCK)
+#: Operations on memory that an origin requests from a target.
+PUT, GET, ACCUMULATE, SWAP = range(4)
 #: Mark of a reply with an error.
 _FAILED = "failed"
-#: Operations done at the target: the origin, its number of the request, the reply.
-Done = list[tuple[int, int, Any]]
 
 
 class Region(NamedTuple):
@@ -62,40 +60,11 @@ class RemoteAccess(NamedTuple):
 
     target: int
     what: int
-    where: RemotePlace | None = None
+    where: RemotePlace
     data: Any = None
     back: int = 0
     deliver: Deliver | None = None
     extra: Any = None
-
-
-class Locks:
-    """The locks on one member's memory: their holders, and the waiting ranks, in order."""
-
-    def __init__(self) -> None:
-        self._holders: dict[int, bool] = {}
-        self._waiting: deque[tuple[int, int, bool]] = deque()
-
-    def lock(self, origin: int, serial: int, exclusive: bool) -> Done:
-        """Request a lock; return the locks that are granted now."""
-        self._waiting.append((origin, serial, exclusive))
-        return self._grant()
-
-    def unlock(self, origin: int) -> Done:
-        """Release a lock; return the locks that are granted now."""
-        self._holders.pop(origin, None)
-        return self._grant()
-
-    def _grant(self) -> Done:
-        done: Done = []
-        while self._waiting:
-            origin, serial, exclusive = self._waiting[0]
-            if self._holders and (exclusive or any(self._holders.values())):
-                break
-            self._waiting.popleft()
-            self._holders[origin] = exclusive
-            done.append((origin, serial, None))
-        return done
 
 
 class Window:
@@ -105,10 +74,8 @@ class Window:
         comm: A private communicator of its members.
         regions: Memory that each member exposes.
         flavor: Its flavour: how it was made.
-        locks: Locks on this rank's memory.
-        under_way: Operations under way by target: the kernel's numbers, and the functions that take the replies.
-        loose: By target, operations with a request that the program has not seen complete: the kernel's numbers, and
-            whether they bring data back.
+        under_way: This rank's operations, by the kernel's numbers.
+        delivers: By these numbers, the functions that take the replies, where there are data to take.
         exposed, accessed: Groups of the exposure and of the access epoch, as ranks of the program.
         block: Memory that all members share, if they do; each member's part begins at its entry in ``starts``.
     """
@@ -117,9 +84,8 @@ class Window:
         self.comm = comm
         self.regions = regions
         self.flavor = flavor
-        self.locks = Locks()
-        self.under_way: dict[int, list[tuple[int, Deliver | None]]] = {}
-        self.loose: dict[int, dict[int, bool]] = {}
+        self.under_way = UnderWay()
+        self.delivers: dict[int, Deliver] = {}
         self.exposed: list[int] = []
         self.accessed: tuple[int, ...] = ()
         self.block: Any = None
@@ -127,14 +93,13 @@ class Window:
 
 
 class Windows:
-    """The windows of one rank: by the handles of the real ones, and by the keys that members share."""
+    """The windows of one rank, by the handles of the real ones."""
 
     def __init__(self, layer: Layer) -> None:
         self._layer = layer
         self._mpi = layer.mpi
         self._port = layer.port
         self.by_handle: dict[int, Window] = {}
-        self._by_key: dict[str, Window] = {}
         layer.port.serve = self.serve
         layer.duties.append(self.leave)
 
@@ -148,12 +113,11 @@ class Windows:
         place = private(self._layer, comm, f"window {self._layer.next_serial('window', comm.key)}")
         said, _ = agree(self._layer, comm, tuple(region))
         window = Window(place, [Region(*each) for each in said], flavor)
-        self.by_handle[real.handle] = self._by_key[place.key] = window
+        self.by_handle[real.handle] = window
 
     def close(self, handle: int) -> None:
         """Forget a window."""
-        window = self.by_handle.pop(handle)
-        del self._by_key[window.comm.key]
+        del self.by_handle[handle]
 
     def leave(self) -> None:
         """Keep this rank running until no rank uses its memory any more: like MPI_Finalize, this is collective."""
@@ -167,52 +131,58 @@ class Windows:
         """Start an operation; the epoch's end waits for it."""
         serial = self._layer.requests.serial()
         self._send(window, serial, access)
-        window.under_way.setdefault(access.target, []).append((serial, access.deliver))
+        window.under_way.begin(access.target, serial, brings=access.deliver is not None)
+        if access.deliver is not None:
+            window.delivers[serial] = access.deliver
 
     def act_with_request(self, window: Window, access: RemoteAccess) -> Any:
         """Start an operation; return a request for which the program waits."""
 
         def done(reply: Any) -> None:
-            window.loose.get(access.target, {}).pop(serial, None)
+            window.under_way.seen(access.target, serial)
             self._take(reply, access.deliver)
 
         request, serial = self._layer.requests.begin(done)
         self._send(window, serial, access)
-        window.loose.setdefault(access.target, {})[serial] = access.deliver is not None
+        window.under_way.begin_loose(access.target, serial, brings=access.deliver is not None)
         return request
 
     def _send(self, window: Window, serial: int, access: RemoteAccess) -> None:
         target, what, where, data, back, _, extra = access
-        place = None if where is None else (where.address, where.elements, self._tell_kind(where.kind))
-        self._port.tell(
-            _SERVE, peer=window.comm.group[target], context=window.comm.context, request=serial, entries=(back,),
-            nbytes=0 if data is None else len(self._port.view(data)),
-            payload=(window.comm.key, what, place, data, extra),
+        place = where.address, where.elements, self._tell_kind(where.kind)
+        self._tell(
+            window, target, _DATA, serial, back, 0 if data is None else len(self._port.view(data)),
+            (what, place, data, extra),
         )  # fmt: skip
 
-    def finish(self, window: Window, targets: Sequence[int]) -> None:
-        """Wait for all operations on some targets, and take their replies."""
-        for target in targets:
-            if window.loose.pop(target, None):
-                self.act(window, RemoteAccess(target, _PING))
-        self._await([each for target in targets for each in window.under_way.pop(target, ())])
+    def _tell(
+        self, window: Window, target: int, does: int, serial: int, back: int = 0, nbytes: int = 0, payload: Any = None
+    ) -> None:
+        self._port.tell(
+            _RMA, peer=window.comm.group[target], tag=does, context=window.comm.context, request=serial,
+            entries=(back,) if back else (), nbytes=nbytes, payload=payload,
+        )  # fmt: skip
 
-    def finish_local(self, window: Window, targets: Sequence[int]) -> None:
-        """Wait for operations on some targets that bring data back; the data of others were copied when they began."""
-        ended = []
-        for target in targets:
-            if any(window.loose.get(target, {}).values()):
-                self.act(window, RemoteAccess(target, _PING, deliver=lambda _: None))
-            under_way = window.under_way.pop(target, [])
-            ended += [each for each in under_way if each[1] is not None]
-            window.under_way[target] = [each for each in under_way if each[1] is None]
-        self._await(ended)
+    def _begin(self, window: Window, target: int, does: int, *, brings: bool = False) -> None:
+        """Start an operation that does nothing to the target's memory."""
+        serial = self._layer.requests.serial()
+        self._tell(window, target, does, serial)
+        window.under_way.begin(target, serial, brings=brings)
 
-    def _await(self, ended: Sequence[tuple[int, Deliver | None]]) -> None:
+    def finish(self, window: Window, targets: Sequence[int], *, local: bool = False) -> None:
+        """Wait for operations on some targets, and take their replies.
+
+        Args:
+            window: Their window.
+            targets: Their targets.
+            local: Whether to wait only for those that bring data back; the data of others were copied when they began.
+        """
+        for target in window.under_way.to_ask(targets, local=local):
+            self._begin(window, target, _DATA, brings=local)
+        ended = window.under_way.take(targets, local=local)
         if ended:
-            replies = self._port.ask(_WAIT, entries=[serial for serial, _ in ended])
-            for (_, deliver), reply in zip(ended, replies, strict=True):
-                self._take(reply, deliver)
+            for serial, reply in zip(ended, self._port.ask(_WAIT, entries=ended), strict=True):
+                self._take(reply, window.delivers.pop(serial, None))
 
     def _take(self, reply: Any, deliver: Deliver | None) -> None:
         """Take a reply, or raise the target's error here."""
@@ -223,37 +193,28 @@ class Windows:
 
     def finish_all(self, window: Window) -> None:
         """Wait for all operations."""
-        self.finish(window, sorted({*window.under_way, *window.loose}))
+        self.finish(window, window.under_way.targets)
 
     def lock(self, window: Window, targets: Sequence[int], exclusive: bool) -> None:
         """Wait until locks are granted."""
         for target in targets:
-            self.act(window, RemoteAccess(target, _LOCK, extra=exclusive))
+            self._begin(window, target, _EXCLUSIVE if exclusive else _SHARED)
         self.finish(window, targets)
 
     def unlock(self, window: Window, targets: Sequence[int]) -> None:
         """Release locks once all operations are done."""
         for target in targets:
-            self.act(window, RemoteAccess(target, _UNLOCK))
+            self._begin(window, target, _UNLOCK)
         self.finish(window, targets)
 
     # -- at the target ------------------------------------------------------------------------------------
 
-    def serve(self, origin: int, serial: int, asked: Any) -> Done:
-        """Do another rank's operation on this one's memory; return the operations that are done now."""
-        key, what, place, data, extra = asked
-        window = self._by_key[key]
+    def serve(self, _origin: int, _serial: int, asked: Any) -> Any:
+        """Do another rank's operation on this one's memory; return the reply."""
         try:
-            return self._serve(window, origin, serial, what, place, data, extra)
+            return self._do(*asked)
         except self._mpi.Exception as error:
-            return [(origin, serial, (_FAILED, error.Get_error_class()))]
-
-    def _serve(self, window: Window, origin: int, serial: int, what: int, place: Any, data: Any, extra: Any) -> Done:
-        if what == _LOCK:
-            return window.locks.lock(origin, serial, extra)
-        if what == _UNLOCK:
-            return [(origin, serial, None), *window.locks.unlock(origin)]
-        return [(origin, serial, None if what == _PING else self._do(what, place, data, extra))]
+            return _FAILED, error.Get_error_class()
 
     def _do(self, what: int, place: Any, data: Any, extra: Any) -> Any:
         address, count, told = place

@@ -15,7 +15,7 @@ from clue.kernel.live.meetings import Meeting
 from clue.kernel.live.record import Record
 from clue.kernel.live.source import BurstRule, Source, Spawner
 from clue.kernel.model.program import HostSpeed, Row
-from clue.kernel.reference.accesses import Access, Accesses
+from clue.kernel.reference.accesses import Access, Accesses, Origin
 from clue.kernel.reference.actor import Instance
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_machine import VirtualMachine
@@ -49,7 +49,7 @@ class LiveAccesses(Accesses):
         super().__init__()
         self._mailboxes, self._peers = mailboxes, peers
 
-    def start(self, rank: Rank, row: Row) -> Access:
+    def start(self, rank: Origin, row: Row) -> Access:
         """Send an operation with its data to its target."""
         access = super().start(rank, row)
         access.payload = self._mailboxes.outgoing[rank.rank]

@@ -9,21 +9,36 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import simpy
 
+from clue.kernel.model.costs import Costs
 from clue.kernel.model.program import Row
-from clue.kernel.reference.matching import Message
-from clue.kernel.reference.virtual_machine import wake
+from clue.kernel.reference.matching import Message, Pending
+from clue.kernel.reference.virtual_machine import VirtualMachine, wake
 from clue.trace import Access as Kind
 from clue.trace import Flag
 
-if TYPE_CHECKING:
-    from clue.kernel.reference.rank import Rank
-
 _BUFFERED = int(Flag.BUFFERED)
 _DATA, _UNLOCK, _EXCLUSIVE = int(Kind.DATA), int(Kind.UNLOCK), int(Kind.EXCLUSIVE_LOCK)
+
+
+class Origin(Protocol):
+    """The rank that starts an operation (:class:`clue.kernel.reference.rank.Rank`)."""
+
+    rank: int
+    offset: int
+    machine: VirtualMachine
+    costs: Costs
+    requests: dict[int, Pending]
+    observed: bool
+
+    def begin_message(self, dest: int, nbytes: int, flags: int, *, blocking: bool) -> Message:
+        """Begin to send to a rank of the program."""
+
+    def observe(self, source: int, dest: int, nbytes: int) -> None:
+        """Count a message between two ranks."""
 
 
 class Access:
@@ -106,11 +121,11 @@ class Accesses:
         #: By origin and target, when the latest operation reached the target, seconds.
         self._reached: dict[tuple[int, int], float] = {}
         #: By target, the operations that wait for its next call, each with its origin, in the order of their arrivals.
-        self._waiting: defaultdict[int, deque[tuple[Rank, Access]]] = defaultdict(deque)
+        self._waiting: defaultdict[int, deque[tuple[Origin, Access]]] = defaultdict(deque)
         #: By window and target.
         self._locks: defaultdict[tuple[int, int], _Lock] = defaultdict(_Lock)
 
-    def start(self, rank: Rank, row: Row) -> Access:
+    def start(self, rank: Origin, row: Row) -> Access:
         """Send an operation to its target at the time of the origin's clock, which pays as for an Isend."""
         message = rank.begin_message(row.peer, row.nbytes, _BUFFERED, blocking=False)
         access = rank.requests[row.request] = Access(rank.rank, row, message)
@@ -127,7 +142,7 @@ class Accesses:
         """Do at the target what an operation asks for; return the outcome: nothing in a replay."""
         return None
 
-    def _reach(self, rank: Rank, target: int) -> None:
+    def _reach(self, rank: Origin, target: int) -> None:
         """Let operations reach a target that have arrived there, as have all before them."""
         pair = rank.rank, target
         sent, machine = self._sent[pair], rank.machine
@@ -135,10 +150,10 @@ class Accesses:
             access = sent.popleft()
             arrival = access.message.arrival
             assert arrival is not None
-            time = self._reached[pair] = max(arrival, self._reached.get(pair, 0.0), rank.env.now)
+            time = self._reached[pair] = max(arrival, self._reached.get(pair, 0.0), rank.machine.env.now)
             machine.at(time, access.message.order, partial(self._at_target, rank, access))
 
-    def _at_target(self, rank: Rank, access: Access) -> None:
+    def _at_target(self, rank: Origin, access: Access) -> None:
         """Let an operation that has reached its target be executed: now, or within the target's next call."""
         machine, waiting = rank.machine, self._waiting[access.target]
         access.reached = machine.env.now
@@ -154,7 +169,7 @@ class Accesses:
         absence = machine.absences[rank.offset + access.target]
         absence.after(machine.env.now, lambda time: machine.at(time, access.message.order, execute))
 
-    def _execute(self, rank: Rank, access: Access) -> None:
+    def _execute(self, rank: Origin, access: Access) -> None:
         lock = self._locks[access.context, access.target] if access.kind != _DATA else None
         access.outcome = self.execute(access)
         if lock is None:
@@ -170,9 +185,9 @@ class Accesses:
                 each.released = access
             self._answer(rank, each)
 
-    def _answer(self, rank: Rank, access: Access) -> None:
+    def _answer(self, rank: Origin, access: Access) -> None:
         """Let the answer travel back to the origin."""
-        access.done = now = rank.env.now
+        access.done = now = rank.machine.env.now
         cost = rank.costs.message(rank.offset + access.target, rank.offset + access.origin, access.back, now)
         access.end = (now + cost.send) + cost.transmission
         wake(access)
