@@ -22,7 +22,7 @@ from clue.machine import Machine, Placement
 from clue.recording import record
 from clue.result import Result
 from clue.trace import COLLECTIVES, Flag, Trace
-from tests.live import every_collective, every_message
+from tests.live import every_access, every_collective, every_message
 from virtual_layer.catalogue import CALLS, COLLECTIVE_CALLS, MESSAGES, REQUESTS, MpiCall, title
 
 pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
@@ -94,7 +94,7 @@ class Every:
         return live.trace
 
 
-MESSAGING, COLLECTIVELY = Every(every_message, 2), Every(every_collective, 3)
+MESSAGING, COLLECTIVELY, ACCESSING = Every(every_message, 2), Every(every_collective, 3), Every(every_access, 3)
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +145,23 @@ def test_collectives_take_as_long_recorded_as_live(
     """All times and calling flags are equal, for both libraries' algorithms and with and without shared nodes."""
     lived = COLLECTIVELY.compare(collectives, machine(tmp_path, limit="1 KB", library=library), tmp_path, nodes)
     assert _manners(lived) == _manners(collectives)
+
+
+@pytest.mark.parametrize(("contention", "nodes"), [("none", (0, 1, 2)), ("ports", (0, 1, 2)), ("ports", (0, 0, 1))])
+def test_one_sided_calls_take_as_long_recorded_as_live(tmp_path: Path, contention: str, nodes: tuple[int, ...]) -> None:
+    """All times of all ranks are equal, and the trace of the live run is replayed to the same times, too."""
+    recorded, on = ACCESSING.recorded(tmp_path), machine(tmp_path, contention)
+    lived = ACCESSING.compare(recorded, on, tmp_path, nodes)
+    assert figures(simulate(lived, on, nodes)) == figures(simulate(recorded, on, nodes))
+    assert not lived.left_out()
+    assert not recorded.left_out()
+
+
+def test_windows_of_shared_memory_take_as_long_recorded_as_live(tmp_path: Path) -> None:
+    """All ranks are on one node, which shared memory needs."""
+    nodes, on = (0, 0, 0), machine(tmp_path)
+    live = figures(ACCESSING.lived(on, nodes, "shared").result)
+    assert live == figures(simulate(ACCESSING.recorded(tmp_path, "shared"), on, nodes))
 
 
 def _manners(trace: Trace) -> list[list[tuple[int, int, int]]]:
