@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from random import Random
@@ -344,11 +345,25 @@ def test_paraver_reads_ascii_alone(tmp_path: Path) -> None:
     """Non-ASCII letters and line breaks are escaped, and calls that Extrae does not know get their own numbers."""
     trace = TraceBuilder(1)
     trace[0].compute(1.0, "löse\nmich")
-    trace[0].add(Op.OTHER, call="Win.Put")
+    trace[0].add(Op.OTHER, call="File.Open")
     records, meanings, _ = written(trace.build(), machine(1), tmp_path / "t.prv")
     assert values(meanings.read_text(), 60000019)[2] == r"l\xf6se\nmich"
-    assert values(meanings.read_text(), 50000003) == {0: "Outside MPI", 1000: "MPI_Win_Put"}
+    assert values(meanings.read_text(), 50000003) == {0: "Outside MPI", 1000: "MPI_File_Open"}
     assert "2:1:1:1:1:1000000000:50000003:1000\n2:1:1:1:1:1000000000:50000003:0\n" in records.read_text()
+
+
+def test_paraver_shows_one_sided_calls_apart(tmp_path: Path) -> None:
+    """They have Extrae's type of event for them and, where they start an operation, its state for memory access."""
+    trace = TraceBuilder(2)
+    trace[0].compute(1.0)
+    request = trace[0].rma(1, 1000)
+    trace[0].wait(request)
+    named = trace.build()
+    names = tuple("Win.Put" if each == "Rma" else each for each in named.head.calls)
+    named = Trace(replace(named.head, calls=names), named.ops)
+    records, meanings, _ = written(named, machine(), tmp_path / "t.prv")
+    assert values(meanings.read_text(), 50000004) == {0: "Outside MPI", 1000: "MPI_Win_Put"}
+    assert "1:1:1:1:1:1000000000:1011000000:20\n" in records.read_text()
 
 
 def test_the_date_of_a_header_is_that_of_writing(tmp_path: Path) -> None:
