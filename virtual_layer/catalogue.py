@@ -241,7 +241,7 @@ _WINDOWS: Tables = {
         "Create Allocate": r.maker(4),
         "Allocate_shared": r.maker(4, 3),
         "Create_dynamic": r.maker(2),
-        "Free free": (r.forget, r.free),
+        "Free free": (k.forget, r.free),
         "Attach Detach": k.local,
         "Put Accumulate Rput Raccumulate": r.put,
         "Get Rget": r.get,

@@ -143,9 +143,9 @@ class WatchedSource:
             self._check_end(call)
         return call
 
-    def serve(self, origin: int, serial: int, payload: Any) -> Any:
+    def serve(self, payload: Any) -> Any:
         """Let the virtual layer of the waiting program serve another rank's request."""
-        return self._source.serve(origin, serial, payload)
+        return self._source.serve(payload)
 
     def threads(self) -> int:
         """Return how many threads of Python the waiting program has."""

@@ -61,9 +61,9 @@ class ProcessSource:
             return calls
         return ((op, max(round(cpu / longer), cpu > 0), *rest) for op, cpu, *rest in calls)
 
-    def serve(self, origin: int, serial: int, payload: Any) -> Any:
+    def serve(self, payload: Any) -> Any:
         """Let the virtual layer of the sleeping program serve another rank's request."""
-        self._channel.send((True, (origin, serial, payload)))
+        self._channel.send((True, payload))
         return self._channel.receive()
 
     def threads(self) -> int:

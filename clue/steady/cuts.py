@@ -81,16 +81,12 @@ def _messages(trace: Trace) -> Sums:
     some = (peers != PROC_NULL) & ((ops.flags & Flag.CANCELLED) == 0)
     sent = np.flatnonzero(some & ops.are(Op.SEND, Op.ISEND))
     received = np.flatnonzero(some & ops.are(Op.RECV, Op.IRECV, Op.MPROBE))
-    held = some & ops.are(Op.RMA) & (ops.tag != Access.DATA)
-    locked, unlocked = (
-        np.flatnonzero(held & (ops.tag != Access.UNLOCK)),
-        np.flatnonzero(held & (ops.tag == Access.UNLOCK)),
-    )
+    locks = np.flatnonzero(some & ops.are(Op.RMA) & (ops.tag != Access.DATA))
     sums[sent] = scrambled(contexts[sent], own[sent], peers[sent], ops.tag[sent])
-    # A window's context has messages with tags from 1 on.
-    sums[locked] = scrambled(contexts[locked], own[locked], peers[locked], np.zeros(len(locked)))
-    sums[unlocked] = -scrambled(contexts[unlocked], own[unlocked], peers[unlocked], np.zeros(len(unlocked)))
     sums[received] = -scrambled(contexts[received], peers[received], own[received], ops.tag[received])
+    # The messages of a window have tags from 1 on.
+    held = scrambled(contexts[locks], own[locks], peers[locks], np.zeros(len(locks)))
+    sums[locks] = np.where(ops.tag[locks] == Access.UNLOCK, -held, held)
     return sums
 
 

@@ -33,7 +33,7 @@ class Scripted:
         except StopIteration:
             return Call(LiveOp.END)
 
-    def serve(self, _origin: int, _request: int, payload: Any) -> Any:
+    def serve(self, payload: Any) -> Any:
         """Serve a request with the test's function of its payload."""
         assert self._serve is not None
         return self._serve(payload)

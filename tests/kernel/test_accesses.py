@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -28,6 +27,15 @@ from tests.kernel.cases import (
 from tests.kernel.test_critical_path import explained, parts
 
 SHARED, EXCLUSIVE, UNLOCK = Access.SHARED_LOCK, Access.EXCLUSIVE_LOCK, Access.UNLOCK
+
+
+def hold(trace: TraceBuilder, rank: int, lock: Access, *, after: float = 0.0, seconds: float = 0.0) -> None:
+    """Let a rank compute, take the lock of rank 0, compute for some seconds under it, and release it."""
+    own = trace[rank]
+    own.compute(after, "before")
+    own.wait(own.rma(0, does=lock))
+    own.compute(seconds, "under the lock")
+    own.wait(own.rma(0, does=UNLOCK))
 
 
 def within_calls(nodes: int = 2) -> Machine:
@@ -94,15 +102,12 @@ def test_a_lock_waits_for_those_that_exclude_it(engine: str, first: Access, seco
     """Rank 1 holds the lock of rank 0 for 1 s of computation; rank 2 asks for it 10 ms later."""
     trace = TraceBuilder(3)
     for rank, lock in ((1, first), (2, second)):
-        trace[rank].compute((rank - 1) * 0.010)
-        trace[rank].wait(trace[rank].rma(0, does=lock))
-        trace[rank].compute(1.0 if rank == 1 else 0.0)
-        trace[rank].wait(trace[rank].rma(0, does=UNLOCK))
+        hold(trace, rank, lock, after=(rank - 1) * 0.010, seconds=1.0 if rank == 1 else 0.0)
     round_trip = 2 * ANSWER
     one, other = finishes(trace, machine(3), engine)[1:]
     assert one == pytest.approx(2 * round_trip + 1.0, rel=1e-12)
     # The unlock arrives one way before rank 1 knows of it; the grant then takes one way to rank 2.
-    granted = one - ANSWER + ANSWER if waits else 0.010 + round_trip
+    granted = one if waits else 0.010 + round_trip
     assert other == pytest.approx(granted + round_trip, rel=1e-12)
 
 
@@ -111,10 +116,7 @@ def test_locks_are_granted_first_come_first_served(engine: str) -> None:
     """A shared lock waits behind an exclusive one that waits for a shared one, which it could join."""
     trace = TraceBuilder(4)
     for rank, lock in ((1, SHARED), (2, EXCLUSIVE), (3, SHARED)):
-        trace[rank].compute(0.010 * rank)
-        trace[rank].wait(trace[rank].rma(0, does=lock))
-        trace[rank].compute(1.0)
-        trace[rank].wait(trace[rank].rma(0, does=UNLOCK))
+        hold(trace, rank, lock, after=0.010 * rank, seconds=1.0)
     ends = finishes(trace, machine(4), engine)[1:]
     # From grant to grant: the answer, 1 s, the unlock.
     first = 0.010 + ANSWER
@@ -137,9 +139,7 @@ def test_windows_and_targets_have_locks_of_their_own(engine: str) -> None:
 def test_who_unlocks_without_a_lock_disturbs_nobody(engine: str) -> None:
     """The unlock of rank 2 does not release the lock of rank 1."""
     trace = TraceBuilder(4)
-    trace[1].wait(trace[1].rma(0, does=EXCLUSIVE))
-    trace[1].compute(1.0)
-    trace[1].wait(trace[1].rma(0, does=UNLOCK))
+    hold(trace, 1, EXCLUSIVE, seconds=1.0)
     trace[2].compute(0.3)
     trace[2].wait(trace[2].rma(0, does=UNLOCK))
     trace[3].compute(0.4)
@@ -201,9 +201,7 @@ def test_an_epoch_of_some_members(engine: str) -> None:
 def test_side_by_side_instances_have_memory_of_their_own(engine: str) -> None:
     """Two copies of a program take the lock of their own rank 0 at once."""
     trace = TraceBuilder(2)
-    trace[1].wait(trace[1].rma(0, does=EXCLUSIVE))
-    trace[1].compute(1.0)
-    trace[1].wait(trace[1].rma(0, does=UNLOCK))
+    hold(trace, 1, EXCLUSIVE, seconds=1.0)
     done = simulate(trace.build(), machine(4), [0, 1, 2, 3], engine, instances=2)
     assert [each.finish for each in done.ranks[1::2]] == pytest.approx([4 * ANSWER + 1.0] * 2, rel=1e-12)
 
@@ -218,21 +216,18 @@ def test_traffic_counts_both_ways() -> None:
     assert traffic.nbytes.tolist() == [[0, 1000], [5000, 0]]
 
 
-def explained_lock(progress: Callable[[Machine], Machine] = lambda on: on) -> dict[Part, float]:
-    """Return the parts of a path of two ranks that take the lock of a third, which computes for 5 s, in turn."""
+def explained_lock(on: Machine) -> dict[Part, float]:
+    """Return the parts of a path of two ranks that take the lock of a third, which computes for 2 s, in turn."""
     trace = TraceBuilder(3)
     trace[0].compute(2.0)
     for rank in (1, 2):
-        trace[rank].compute((rank - 1) * 0.5, "first")
-        trace[rank].wait(trace[rank].rma(0, does=EXCLUSIVE))
-        trace[rank].compute(3.0, "held")
-        trace[rank].wait(trace[rank].rma(0, does=UNLOCK))
-    return parts(explained(trace, progress(machine(3))).path)
+        hold(trace, rank, EXCLUSIVE, after=(rank - 1) * 0.5, seconds=3.0)
+    return parts(explained(trace, on).path)
 
 
 def test_the_critical_path_goes_from_a_lock_to_its_release() -> None:
     """Rank 1 asks at once and computes for 3 s under the lock; rank 2 then computes for 3 s, and unlocks."""
-    found = explained_lock()
+    found = explained_lock(machine(3))
     assert found[Part.COMPUTATION] == pytest.approx(6.0, rel=1e-12)
     assert found[Part.SEND] == pytest.approx(3 * SEND, rel=1e-12)
     assert found[Part.TRANSMISSION] == pytest.approx(3 * TRANSMIT + 3 * ANSWER, rel=1e-12)
@@ -241,7 +236,7 @@ def test_the_critical_path_goes_from_a_lock_to_its_release() -> None:
 
 def test_the_critical_path_goes_to_a_target_outside_calls() -> None:
     """Without progress, the target's computation of 2 s delays the first lock, and so is on the path."""
-    found = explained_lock(lambda on: replace(on, network=replace(on.network, progress=Progress.CALLS)))
+    found = explained_lock(within_calls(3))
     assert found[Part.COMPUTATION] == pytest.approx(2.0 + 6.0, rel=1e-12)
     assert sum(found.values()) == pytest.approx(8.0 + ANSWER + 2 * (ANSWER + ANSWER), rel=1e-12)
 

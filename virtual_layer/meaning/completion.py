@@ -201,14 +201,19 @@ def complete(
             pending.serials, pending.rows, pending.wildcard = (), (), -1
         else:
             recorder.requests.forget(request, pending)
-    if len(serials) == 1:
-        recorder.emit(Op.WAIT, request=serials[0])
-    elif serials:
-        recorder.emit(Op.WAIT, extras=serials)
+    write_wait(recorder, serials)
     if left_out:
         recorder.other()
     elif not serials:
         recorder.emit(Op.LOCAL)
+
+
+def write_wait(recorder: Recorder, serials: Sequence[int]) -> None:
+    """Write the wait for some operations, if there are any."""
+    if len(serials) == 1:
+        recorder.emit(Op.WAIT, request=serials[0])
+    elif serials:
+        recorder.emit(Op.WAIT, extras=serials)
 
 
 def start(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:

@@ -85,7 +85,7 @@ def inner(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _
 
 
 def forget(_recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, int]:
-    """Note the handle of a communicator that is about to be freed."""
+    """Note the handle of a communicator or window that is about to be freed."""
     return args, kwargs, args[0].handle if args[0] else 0
 
 

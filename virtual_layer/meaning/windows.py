@@ -14,8 +14,10 @@ from typing import Any
 from clue.trace.ops import ANY, COMPLETED, POSTED, PROC_NULL, Access, Op
 from virtual_layer.communicators import RecordedComm
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, block_size
+from virtual_layer.meaning.completion import write_wait
 from virtual_layer.meaning.epochs import UnderWay
-from virtual_layer.meaning.point_to_point import Describe, unmodelled
+from virtual_layer.meaning.making import local, local_request, other
+from virtual_layer.meaning.point_to_point import Describe
 from virtual_layer.recorder import Recorder
 from virtual_layer.requests import RecordedRequest
 
@@ -69,35 +71,29 @@ def maker(comm_place: int, agreements: int = 1) -> Describe:
     return describe
 
 
-def forget(_recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, int]:
-    """Note the handle of a window that is about to be freed."""
-    return args, kwargs, args[0].handle
-
-
-def free(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, handle: int) -> None:
-    """Describe Free; the lower-case free leaves null windows alone."""
-    if args[0] or handle not in recorder.windows:
-        return recorder.other() if not args[0] else _nothing(recorder)
+def free(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, handle: int) -> None:
+    """Describe Free: a fence."""
+    if handle not in recorder.windows:
+        return recorder.other()
     window = recorder.windows.pop(handle)
-    return _nothing(recorder) if window is None else _fence(recorder, window)
-
-
-def _nothing(recorder: Recorder) -> None:
-    recorder.emit(Op.LOCAL)
+    if window is None:
+        recorder.emit(Op.LOCAL)
+    else:
+        _fence(recorder, window)
+    return None
 
 
 def _of_window(act: Callable[[Recorder, RecordedWindow, Any, Arguments, Keywords], bool]) -> Describe:
     """Describe a call by a function that writes its rows, and tells whether it has written any."""
 
-    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
+    def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
         try:
             window = recorder.windows[args[0].handle]
         except KeyError:  # made by a library in C, or on a communicator that is not known
-            return unmodelled(recorder, result) if isinstance(result, recorder.mpi.Request) else recorder.other()
+            return other(recorder, result, args, kwargs, memo)
         if window is None or not act(recorder, window, result, args, kwargs):
-            if isinstance(result, recorder.mpi.Request):
-                recorder.requests.add(result, RecordedRequest(result.handle, ()))
-            recorder.emit(Op.LOCAL)
+            nothing = local_request if isinstance(result, recorder.mpi.Request) else local
+            nothing(recorder, result, args, kwargs, memo)
         return None
 
     return describe
@@ -169,10 +165,7 @@ def _finish(recorder: Recorder, window: RecordedWindow, targets: Sequence[int], 
     for target in window.under_way.to_ask(targets, local=local):
         window.under_way.begin(target, _emit(recorder, window, target, _DATA), brings=local)
     requests = window.under_way.take(targets, local=local)
-    if len(requests) == 1:
-        recorder.emit(Op.WAIT, request=requests[0])
-    elif requests:
-        recorder.emit(Op.WAIT, extras=requests)
+    write_wait(recorder, requests)
     return bool(requests)
 
 

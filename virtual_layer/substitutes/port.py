@@ -58,7 +58,7 @@ class Port:
         rank: Number of this rank in the program, spawned worlds included.
         region: Index of the present region; 0 is outside any.
         rate: Speed (flop/s) that turns declared operations into bursts, or ``None``: bursts are measured.
-        serve: Answers another rank's request while this one waits, from origin, serial and payload; set where this rank
+        serve: Answers another rank's request while this one waits, from its payload; set where this rank
             exposes memory.
     """
 
@@ -66,7 +66,7 @@ class Port:
         self.rank = 0
         self.region = 0
         self.rate: float | None = None
-        self.serve: Callable[[int, int, Any], Any] | None = None
+        self.serve: Callable[[Any], Any] | None = None
         self._channel: Channel = _CUT
         self._arena = arena
         self._lock = RLock()
@@ -247,7 +247,7 @@ class Port:
         if asked is None:
             return active_count()
         assert self.serve is not None
-        return self.serve(*asked)
+        return self.serve(asked)
 
     def _line(self) -> int:
         """Return the number of the program's line that made the present call, after telling it to the kernel."""

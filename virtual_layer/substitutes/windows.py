@@ -209,7 +209,7 @@ class Windows:
 
     # -- at the target ------------------------------------------------------------------------------------
 
-    def serve(self, _origin: int, _serial: int, asked: Any) -> Any:
+    def serve(self, asked: Any) -> Any:
         """Do another rank's operation on this one's memory; return the reply."""
         try:
             return self._do(*asked)

@@ -24,7 +24,7 @@ from clue.result import Activity, Part
 from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp
 
-_ANY_SOURCE, _BUFFERED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.BUFFERED), int(Flag.NONBLOCKING)
+_ANY_SOURCE, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.NONBLOCKING)
 _COMPUTE, _BARRIER, _ANNOUNCE = int(Op.COMPUTE), int(Op.BARRIER), int(LiveOp.ANNOUNCE)
 #: Spawns are counted apart from the collectives of their communicator.
 _SPAWNS = 1 << 40
@@ -278,7 +278,7 @@ class Conversation:
                 f"a one-sided operation of rank {access.origin} must find rank {self._rank.rank} alive, but it ended"
             )
         self._polls.note_service(self._rank.env.now)
-        return None if access.payload is None else self._source.serve(access.origin, access.request, access.payload)
+        return None if access.payload is None else self._source.serve(access.payload)
 
     # -- the end ------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ class Source(Protocol):
             answer: To the call before, as :mod:`clue.trace.calls` says; ``None`` at first.
         """
 
-    def serve(self, origin: int, request: int, payload: Any) -> Any:
+    def serve(self, payload: Any) -> Any:
         """Let the waiting program execute another rank's one-sided operation; return its outcome."""
 
     def threads(self) -> int:

@@ -48,7 +48,6 @@ class Access:
         kind: What it does at its target: a :class:`clue.trace.Access`.
         context: Context of its window.
         origin, target: Ranks of the program.
-        request: Its request number at the origin.
         back: Data that the answer brings back, bytes.
         message: The message to the target.
         reached: When its turn came at the target, seconds: it has arrived, and so have earlier ones of its origin.
@@ -72,13 +71,12 @@ class Access:
         "payload",
         "reached",
         "released",
-        "request",
         "target",
         "waiter",
     )
 
     def __init__(self, origin: int, row: Row, message: Message) -> None:
-        self.kind, self.context, self.request = row.tag, row.context, row.request
+        self.kind, self.context = row.tag, row.context
         self.origin, self.target = origin, row.peer
         self.back = row.entries[0] if row.entries else 0
         self.message = message
@@ -150,7 +148,7 @@ class Accesses:
             access = sent.popleft()
             arrival = access.message.arrival
             assert arrival is not None
-            time = self._reached[pair] = max(arrival, self._reached.get(pair, 0.0), rank.machine.env.now)
+            time = self._reached[pair] = max(arrival, self._reached.get(pair, 0.0), machine.env.now)
             machine.at(time, access.message.order, partial(self._at_target, rank, access))
 
     def _at_target(self, rank: Origin, access: Access) -> None:
