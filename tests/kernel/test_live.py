@@ -14,7 +14,7 @@ from clue.kernel import simulate
 from clue.kernel.live import Execution, conversation, execute
 from clue.machine import AlgorithmChoice, Curve, Flows, Machine, Ports, Progress
 from clue.machine.contention.topology import Switch
-from clue.trace import ANY, NO_REQUEST, Flag, Op
+from clue.trace import ANY, NO_REQUEST, PROC_NULL, Flag, Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 from tests.kernel.cases import ANSWER, LINK, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 from tests.kernel.live_sources import Script, Scripted, world
@@ -1142,6 +1142,22 @@ def test_what_happened_can_be_replayed(engine: str) -> None:
     received = done.trace.ops.op == Op.RECV
     assert (done.trace.ops.flags[received] & Flag.ANY_SOURCE > 0).sum() == 20 + 3
     assert (done.trace.ops.peer[received] >= 0).all()
+
+
+def test_an_access_to_nobody_belongs_to_its_window() -> None:
+    """Rank 1, whose communicator is the second one, keeps a put without a target there; it costs nothing."""
+
+    def program(rank: int) -> Script:
+        window = yield Call(LiveOp.ANNOUNCE, entries=(rank,), payload=(f"window {rank}", None, "Win.Create"))
+        if rank == 1:
+            yield Call(Op.RMA, peer=PROC_NULL, nbytes=1000, request=0, context=window)
+            yield wait(0, after=1.0)
+
+    done = execute([Scripted(program(rank)) for rank in range(2)], machine(), record=True)
+    assert done.trace is not None
+    (row,) = done.trace.ops.comm[done.trace.ops.are(Op.RMA)].tolist()
+    assert done.trace.head.communicators[row].group == (1,)
+    assert [each.finish for each in simulate(done.trace, machine()).ranks] == finishes(done) == [0.0, 1.0]
 
 
 def mixed(rank: int) -> Script:

@@ -171,7 +171,8 @@ class FullRecord(Record):
             source, tag = (answer[0], answer[1]) if op in _RECEIVES and answer is not None else (call.peer, call.tag)
             fields |= self._partner(rank, call, source, tag)
             if op == Op.RMA:
-                fields["extras"] = call.entries
+                # Even one without a target belongs to a window, which has its rank as a member.
+                fields |= {"comm": self._comm(rank, call.context), "extras": call.entries}
         elif op in COLLECTIVES:
             peer = call.peer if call.peer >= 0 else 0
             fields |= {"comm": self._comm(rank, call.context), "peer": peer, "tag": call.tag}
