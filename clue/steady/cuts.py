@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from clue.kernel import partners
 from clue.steady.iterations import Integers, Stretch
-from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Access, Flag, Op, Ops, Trace
+from clue.trace import COLLECTIVES, LOCKING, NO_REQUEST, PROC_NULL, Access, Flag, Op, Ops, Trace
 
 Sums = npt.NDArray[np.uint64]
 
@@ -81,7 +81,7 @@ def _messages(trace: Trace) -> Sums:
     some = (peers != PROC_NULL) & ((ops.flags & Flag.CANCELLED) == 0)
     sent = np.flatnonzero(some & ops.are(Op.SEND, Op.ISEND))
     received = np.flatnonzero(some & ops.are(Op.RECV, Op.IRECV, Op.MPROBE))
-    locks = np.flatnonzero(some & ops.are(Op.RMA) & (ops.tag != Access.DATA))
+    locks = np.flatnonzero(some & ops.are(Op.RMA) & np.isin(ops.tag, list(LOCKING)))
     sums[sent] = scrambled(contexts[sent], own[sent], peers[sent], ops.tag[sent])
     sums[received] = -scrambled(contexts[received], peers[received], own[received], ops.tag[received])
     # The messages of a window have tags from 1 on.

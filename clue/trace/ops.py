@@ -123,6 +123,11 @@ class Access(IntEnum):
     SHARED_LOCK = 1
     EXCLUSIVE_LOCK = 2
     UNLOCK = 3
+    DIRECT = 4  # as DATA, in memory that MPI has allocated: ranks of one node need no target for it
+
+
+#: Accesses that take or release a lock.
+LOCKING = frozenset({Access.SHARED_LOCK, Access.EXCLUSIVE_LOCK, Access.UNLOCK})
 
 
 class Flag(IntFlag):

@@ -8,7 +8,7 @@ import pytest
 
 from clue.errors import DeadlockError
 from clue.kernel import simulate
-from clue.machine import Curve, Flows, Machine, Ports, Progress
+from clue.machine import Contention, Curve, FactorTable, Flows, Machine, NoContention, Ports, Progress
 from clue.machine.contention.topology import Switch
 from clue.result import Part
 from clue.trace import Access, Op, TraceBuilder
@@ -16,9 +16,12 @@ from tests.kernel.cases import (
     ANSWER,
     ENGINES,
     LINK,
+    LOCAL_LINK,
     RECEIVE,
     SEND,
+    SEND_PER_KB,
     TRANSMIT,
+    TRANSMIT_PER_KB,
     finishes,
     machine,
     sending,
@@ -38,9 +41,9 @@ def hold(trace: TraceBuilder, rank: int, lock: Access, *, after: float = 0.0, se
     own.wait(own.rma(0, does=UNLOCK))
 
 
-def within_calls(nodes: int = 2) -> Machine:
+def within_calls(nodes: int = 2, **node: object) -> Machine:
     """Return a machine whose library makes progress within calls only."""
-    on = machine(nodes)
+    on = machine(nodes, **node)  # type: ignore[arg-type]
     return replace(on, network=replace(on.network, progress=Progress.CALLS))
 
 
@@ -91,6 +94,112 @@ def test_operations_of_one_origin_do_not_overtake_each_other(engine: str, conten
     trace[0].wait(trace[0].rma(1))
     put = sending(10) + TRANSMIT + 10.0
     assert finishes(trace, on, engine)[0] == pytest.approx(put + ANSWER, rel=1e-9)
+
+
+GET = 50_000
+TRAVEL = sending(50) + transmission(50)
+#: For how long a get occupies a port, or a link as fast as it.
+OCCUPIED = 50 * TRANSMIT_PER_KB
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("contention", "ends"),
+    [
+        (NoContention(), [ANSWER + TRAVEL, SEND + ANSWER + TRAVEL]),
+        (Ports(), [ANSWER + TRAVEL, ANSWER + OCCUPIED + TRAVEL]),
+        # 10 ms alone, then side by side at half the rate, until the second one is alone.
+        (Flows(Switch(GET / OCCUPIED)), [ANSWER + TRAVEL + OCCUPIED - SEND, ANSWER + TRAVEL + OCCUPIED]),
+        # One of two messages that overlap takes twice as long: the second operation and both answers.
+        (FactorTable(((1, 1.0), (2, 2.0))), [ANSWER + 2 * TRAVEL, SEND + 2 * ANSWER + 2 * TRAVEL]),
+    ],
+    ids=["none", "ports", "flows", "factor"],
+)
+def test_answers_delay_each_other(engine: str, contention: Contention, ends: list[float]) -> None:
+    """Rank 1 gets 50 KB from rank 0; rank 2 does so 10 ms later."""
+    on = machine(3)
+    on = replace(on, network=replace(on.network, contention=contention))
+    trace = TraceBuilder(3)
+    trace[2].compute(SEND)
+    for rank in (1, 2):
+        trace[rank].wait(trace[rank].rma(0, 0, GET))
+    assert finishes(trace, on, engine)[1:] == pytest.approx(ends, rel=1e-9)
+
+
+LOCAL = ANSWER / 10
+COPIED = 0.020
+
+
+def copying() -> Machine:
+    """Return a node on which a receiver takes 20 ms to copy 20 KB."""
+    on = machine(1, processors=3)
+    local = replace(LOCAL_LINK, copy_time=Curve.line(0.0, COPIED / 20_000))
+    return replace(on, network=replace(on.network, within_node=local))
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("kilobytes", "back", "end"),
+    [
+        (20, 0, COPIED + 2 * LOCAL),
+        (10, 0, SEND / 10 + 2 * LOCAL),
+        (0, 20, LOCAL + COPIED + LOCAL),
+        (0, 10, SEND / 10 + 2 * LOCAL),
+        (20, 20, COPIED + 2 * LOCAL),
+    ],
+    ids=["puts", "eager puts", "gets", "eager gets", "both"],
+)
+def test_a_rank_copies_data_of_its_node_one_after_the_other(engine: str, kilobytes: int, back: int, end: float) -> None:
+    """Two operations at once; a copy of 20 KB takes 20 ms. Data that could be sent eagerly wait for no copy."""
+    on = copying()
+    trace = TraceBuilder(2)
+    trace[0].wait(*[trace[0].rma(1, kilobytes * 1000, back * 1000) for _ in range(2)])
+    assert finishes(trace, on, engine)[0] == pytest.approx(end, rel=1e-12)
+
+
+@ENGINES
+def test_copies_for_operations_and_for_messages_take_turns(engine: str) -> None:
+    """Rank 1 copies a rendezvous of rank 2, then a put of rank 0."""
+    on = copying()
+    trace = TraceBuilder(3)
+    trace[1].recv(2)
+    trace[2].send(1, 20_000)
+    trace[0].compute(0.015)
+    trace[0].wait(trace[0].rma(1, 20_000))
+    begun = LOCAL  # of the rendezvous: the answer is there
+    assert finishes(trace, on, engine)[0] == pytest.approx(begun + COPIED + 2 * LOCAL, rel=1e-12)
+
+
+@ENGINES
+@pytest.mark.parametrize("overhead", [None, 0.003])
+@pytest.mark.parametrize(("kilobytes", "back"), [(20, 0), (0, 20), (7, 13), (0, 0)])
+def test_an_origin_copies_data_in_memory_that_mpi_allocated(
+    engine: str, overhead: float | None, kilobytes: int, back: int
+) -> None:
+    """The target, on the same node and outside calls, is not needed; the copy is the origin's processor time."""
+    local = replace(LINK, send_overhead=None if overhead is None else Curve.line(overhead, 1.0))
+    on = within_calls(1, processors=2)
+    on = replace(on, network=replace(on.network, within_node=local))
+    trace = TraceBuilder(2)
+    trace[0].wait(trace[0].rma(1, kilobytes * 1000, back * 1000, Access.DIRECT))
+    trace[1].compute(1.0)
+    origin, target = simulate(trace.build(), on, engine=engine, traffic=True).ranks
+    end = (SEND if overhead is None else overhead) + 20 * (SEND_PER_KB + TRANSMIT_PER_KB) * (kilobytes + back > 0)
+    assert origin.finish == pytest.approx(end, rel=1e-12)
+    assert origin.communicate == pytest.approx(end, rel=1e-12)
+    assert target.finish == 1.0
+
+
+@ENGINES
+def test_memory_that_mpi_allocated_on_another_node_is_the_targets(engine: str) -> None:
+    """The operation is executed in the target's next call, as in other memory."""
+    ends = []
+    for does in (Access.DATA, Access.DIRECT):
+        trace = TraceBuilder(2)
+        trace[0].wait(trace[0].rma(1, 1000, 0, does))
+        trace[1].compute(1.0)
+        ends.append(finishes(trace, within_calls(), engine)[0])
+    assert ends == pytest.approx([1.0 + ANSWER] * 2, rel=1e-12)
 
 
 @ENGINES
@@ -244,6 +353,6 @@ def test_the_critical_path_goes_to_a_target_outside_calls() -> None:
 def test_ops_of_an_epoch_are_checked() -> None:
     """Accesses name what they do, and list at most one size."""
     trace = TraceBuilder(2)
-    trace[0].add(Op.RMA, peer=1, tag=4, request=0)
-    with pytest.raises(Exception, match="tag of rank 0, op 0 must be from 0 to 3: an access, got 4"):
+    trace[0].add(Op.RMA, peer=1, tag=5, request=0)
+    with pytest.raises(Exception, match="tag of rank 0, op 0 must be from 0 to 4: an access, got 5"):
         trace.build()

@@ -239,6 +239,43 @@ def test_memory_that_ranks_of_a_node_share(live: Live, ranks: int) -> None:
     )
 
 
+@pytest.mark.parametrize(("made", "seconds"), [("Create(memory", 1.0), ("Allocate(8", 0.01)])
+def test_an_origin_reads_memory_that_mpi_allocated_while_its_owner_computes(
+    live: Live, made: str, seconds: float
+) -> None:
+    """It asks after 10 ms; other memory is read in the owner's next call, 1 s after the start."""
+    one_node = MACHINE.replace("count: 4", "count: 1").replace("processors: 1", "processors: 4")
+    (live.folder / "four.yaml").write_text(one_node + "  progress: calls\n")
+    lines = check(
+        live,
+        f"""
+        from virtual_layer import region
+        memory, found = np.zeros(1), np.zeros(1)
+        window = MPI.Win.{made}, 8, comm=comm)
+        mine = np.frombuffer(window.tomemory(), "d")
+        window.Lock_all()
+        mine[0] = 7.0
+        comm.Barrier()
+        if rank == 0:
+            with region("work", flops=1e7):
+                pass
+            window.Get(found, 1)
+            window.Flush(1)
+            print("at", found[0], MPI.Wtime())
+        else:
+            with region("work", flops=1e9):
+                pass
+        comm.Barrier()
+        window.Unlock_all()
+        window.Free()
+        """,
+        2, "--bursts", "1 Gflop/s",
+    )  # fmt: skip
+    ((found, ended),) = [map(float, line.split()) for line in lines]
+    assert found == 7.0
+    assert ended == pytest.approx(seconds, abs=2e-3)
+
+
 def test_who_watches_its_memory_sees_it_change(live: Live) -> None:
     """A loop over Sync ends when another rank's Put arrives, after 1 s of virtual time."""
     lines = check(

@@ -11,7 +11,7 @@ from tests.virtual_layer.conftest import Recorded
 from tests.virtual_layer.rows import Row, calls, named
 from virtual_layer.meaning.epochs import UnderWay
 
-DATA, SHARED, EXCLUSIVE, UNLOCK = (int(each) for each in Access)
+DATA, SHARED, EXCLUSIVE, UNLOCK, DIRECT = (int(each) for each in Access)
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +122,24 @@ def test_it_is_replayed(epochs: Trace) -> None:
     """A replay needs nothing else: no call is left out, no message is left over."""
     said = simulate(epochs, machine()).warnings
     assert not [each for each in said if "not modelled" in each or "never received" in each]
+
+
+def test_operations_tell_whether_mpi_allocated_the_memory(recorded: Recorded) -> None:
+    """So do those that a flush adds for an operation with a request; locks do not."""
+    trace = recorded("""
+        one = array("q", [1])
+        windows = [MPI.Win.Create(room, 8, comm=comm), MPI.Win.Create_dynamic(comm=comm)]
+        windows += [MPI.Win.Allocate(64, 8, comm=comm), MPI.Win.Allocate_shared(64, 8, comm=comm)]
+        for window in windows:
+            window.Lock_all()
+            if window is not windows[1]:
+                window.Put(one, 1 - rank)
+                request = window.Rput(one, 1 - rank)
+            window.Flush_all()
+            window.Unlock_all()
+        """)
+    found = [row.tag for row in calls(trace, 0) if row.op == Op.RMA and row.tag in {DATA, DIRECT}]
+    assert found == [*[DATA] * 3, *[DIRECT] * 3, *[DIRECT] * 3]
 
 
 def test_windows_made_again_are_others(recorded: Recorded) -> None:

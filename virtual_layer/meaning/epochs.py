@@ -1,4 +1,4 @@
-"""The one-sided operations of an origin in a window that are under way, and those that the end of an epoch waits for.
+"""The one-sided operations of an origin in a window: how they act on its memory, and which of them an epoch waits for.
 
 Recordings and live runs wait for the same operations. Operations with a request (Rput, …) are the program's to wait
 for. If it has not done so, an operation without data behind them tells the end of an epoch that they are complete.
@@ -7,6 +7,15 @@ for. If it has not done so, an operation without data behind them tells the end 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+from clue.trace.ops import Access
+
+
+def access_to(mpi: Any, flavor: int) -> int:
+    """Return what an operation on the memory of a window does, by the window's flavour: how it was made."""
+    by_mpi = flavor in {mpi.WIN_FLAVOR_ALLOCATE, mpi.WIN_FLAVOR_SHARED}
+    return int(Access.DIRECT if by_mpi else Access.DATA)
 
 
 class UnderWay:

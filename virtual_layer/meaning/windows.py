@@ -15,14 +15,13 @@ from clue.trace.ops import ANY, COMPLETED, POSTED, PROC_NULL, Access, Op
 from virtual_layer.communicators import RecordedComm
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, block_size
 from virtual_layer.meaning.completion import write_wait
-from virtual_layer.meaning.epochs import UnderWay
+from virtual_layer.meaning.epochs import UnderWay, access_to
 from virtual_layer.meaning.making import local, local_request, other
 from virtual_layer.meaning.point_to_point import Describe
 from virtual_layer.recorder import Recorder
 from virtual_layer.requests import RecordedRequest
 
-_DATA, _UNLOCK = int(Access.DATA), int(Access.UNLOCK)
-_SHARED, _EXCLUSIVE = int(Access.SHARED_LOCK), int(Access.EXCLUSIVE_LOCK)
+_SHARED, _EXCLUSIVE, _UNLOCK = int(Access.SHARED_LOCK), int(Access.EXCLUSIVE_LOCK), int(Access.UNLOCK)
 _RANK, _GROUP = argument(1, "rank"), argument(1, "group")
 #: Reads target, bytes to it and bytes back of an operation, from (MPI, arguments).
 Reader = Callable[[Any, Arguments, Keywords], tuple[int, int, int]]
@@ -33,14 +32,15 @@ class RecordedWindow:
 
     Attributes:
         comm: A communicator of its own, with the members of the one that it was made on.
+        does: What an operation on its memory does, as an :class:`Access`.
         under_way: This rank's operations.
         exposed, accessed: Members of the exposure and of the access epoch.
     """
 
-    __slots__ = ("accessed", "comm", "exposed", "under_way")
+    __slots__ = ("accessed", "comm", "does", "exposed", "under_way")
 
-    def __init__(self, comm: RecordedComm) -> None:
-        self.comm = comm
+    def __init__(self, comm: RecordedComm, does: int) -> None:
+        self.comm, self.does = comm, does
         self.under_way = UnderWay()
         self.exposed: Sequence[int] = ()
         self.accessed: Sequence[int] = ()
@@ -63,7 +63,9 @@ def maker(comm_place: int, agreements: int = 1) -> Describe:
             recorder.windows[result.handle] = None
             recorder.emit(Op.LOCAL)
             return None
-        recorder.windows[result.handle] = RecordedWindow(recorder.comms.window(parent))
+        recorder.windows[result.handle] = RecordedWindow(
+            recorder.comms.window(parent), access_to(recorder.mpi, result.flavor)
+        )
         for _ in range(agreements):
             recorder.emit(Op.COMM, parent.index)
         return None
@@ -133,7 +135,7 @@ def _operation(read: Reader) -> Describe:
         target = recorder.peer(target)
         if target == PROC_NULL:
             return False
-        serial = _emit(recorder, window, target, _DATA, there, back)
+        serial = _emit(recorder, window, target, window.does, there, back)
         if result is None:
             window.under_way.begin(target, serial, brings=back > 0)
             return True
@@ -163,7 +165,7 @@ put, get, get_accumulate, compare_and_swap = map(_operation, (_outgoing, _incomi
 def _finish(recorder: Recorder, window: RecordedWindow, targets: Sequence[int], *, local: bool = False) -> bool:
     """Write the wait for operations on some targets, if there are any; tell whether there are."""
     for target in window.under_way.to_ask(targets, local=local):
-        window.under_way.begin(target, _emit(recorder, window, target, _DATA), brings=local)
+        window.under_way.begin(target, _emit(recorder, window, target, window.does), brings=local)
     requests = window.under_way.take(targets, local=local)
     write_wait(recorder, requests)
     return bool(requests)

@@ -1,8 +1,9 @@
 """Windows in a rank process: the memory that ranks expose to each other, and the operations on it.
 
-An origin's operation travels to the target as a message (``RMA``); when it arrives in virtual time, the layer of the
-sleeping target does the operation on its memory and answers. An epoch ends when all its operations are answered; the
-kernel grants locks. Within an epoch, operations of one origin on one target are done in order.
+An origin's operation (``RMA``) travels to the target as a message, unless the kernel lets the origin do it itself. When
+its time has come, the layer of the sleeping target does it on its memory and answers. An epoch ends when all its
+operations are answered; the kernel grants locks. Within an epoch, operations of one origin on one target are done in
+order.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clue.trace.ops import Access, Op
 from virtual_layer.meaning.arguments import argument, put
-from virtual_layer.meaning.epochs import UnderWay
+from virtual_layer.meaning.epochs import UnderWay, access_to
 from virtual_layer.substitutes.contributions import Contribution, ask
 from virtual_layer.substitutes.factories import Factory
 from virtual_layer.substitutes.making import agree
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 Deliver = Callable[[Any], None]
 
 _WAIT, _RMA = int(Op.WAIT), int(Op.RMA)
-_DATA, _UNLOCK = int(Access.DATA), int(Access.UNLOCK)
-_SHARED, _EXCLUSIVE = int(Access.SHARED_LOCK), int(Access.EXCLUSIVE_LOCK)
+_SHARED, _EXCLUSIVE, _UNLOCK = int(Access.SHARED_LOCK), int(Access.EXCLUSIVE_LOCK), int(Access.UNLOCK)
 #: Operations on memory that an origin requests from a target.
 PUT, GET, ACCUMULATE, SWAP = range(4)
 #: Mark of a reply with an error.
@@ -74,16 +74,17 @@ class Window:
         comm: A private communicator of its members.
         regions: Memory that each member exposes.
         flavor: Its flavour: how it was made.
+        does: What an operation on its memory does, as an :class:`Access`.
         under_way: This rank's operations, by the kernel's numbers.
         delivers: By these numbers, the functions that take the replies, where there are data to take.
         exposed, accessed: Groups of the exposure and of the access epoch, as ranks of the program.
         block: Memory that all members share, if they do; each member's part begins at its entry in ``starts``.
     """
 
-    def __init__(self, comm: LiveComm, regions: Sequence[Region], flavor: int) -> None:
+    def __init__(self, comm: LiveComm, regions: Sequence[Region], flavor: int, does: int) -> None:
         self.comm = comm
         self.regions = regions
-        self.flavor = flavor
+        self.flavor, self.does = flavor, does
         self.under_way = UnderWay()
         self.delivers: dict[int, Deliver] = {}
         self.exposed: list[int] = []
@@ -112,7 +113,7 @@ class Windows:
             return
         place = private(self._layer, comm, f"window {self._layer.next_serial('window', comm.key)}")
         said, _ = agree(self._layer, comm, tuple(region))
-        window = Window(place, [Region(*each) for each in said], flavor)
+        window = Window(place, [Region(*each) for each in said], flavor, access_to(self._mpi, flavor))
         self.by_handle[real.handle] = window
 
     def close(self, handle: int) -> None:
@@ -151,7 +152,7 @@ class Windows:
         target, what, where, data, back, _, extra = access
         place = where.address, where.elements, self._tell_kind(where.kind)
         self._tell(
-            window, target, _DATA, serial, back, 0 if data is None else len(self._port.view(data)),
+            window, target, window.does, serial, back, 0 if data is None else len(self._port.view(data)),
             (what, place, data, extra),
         )  # fmt: skip
 
@@ -178,7 +179,7 @@ class Windows:
             local: Whether to wait only for those that bring data back; the data of others were copied when they began.
         """
         for target in window.under_way.to_ask(targets, local=local):
-            self._begin(window, target, _DATA, brings=local)
+            self._begin(window, target, window.does, brings=local)
         ended = window.under_way.take(targets, local=local)
         if ended:
             for serial, reply in zip(ended, self._port.ask(_WAIT, entries=ended), strict=True):

@@ -17,6 +17,7 @@ from clue.kernel.live.source import BurstRule, Source, Spawner
 from clue.kernel.model.program import HostSpeed, Row
 from clue.kernel.reference.accesses import Access, Accesses, Origin
 from clue.kernel.reference.actor import Instance
+from clue.kernel.reference.matching import Message
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_machine import VirtualMachine
 from clue.kernel.reference.virtual_time import ACTIONS_END
@@ -49,9 +50,9 @@ class LiveAccesses(Accesses):
         super().__init__()
         self._mailboxes, self._peers = mailboxes, peers
 
-    def start(self, rank: Origin, row: Row) -> Access:
-        """Send an operation with its data to its target."""
-        access = super().start(rank, row)
+    def started(self, rank: Origin, row: Row, message: Message) -> Access:
+        """Note an operation, with its data."""
+        access = super().started(rank, row, message)
         access.payload = self._mailboxes.outgoing[rank.rank]
         self._mailboxes.largest = max(self._mailboxes.largest, row.nbytes, access.back)
         return access

@@ -48,6 +48,7 @@ class MessageCost(NamedTuple):
         completion: Processor time of the receiver once the message is there, beyond that of the receiving call.
         copy: How long the receiver copies a rendezvous, one message at a time; ``None``: its data wait for no copy.
         reads: Whether the receiver of a rendezvous reads its data from the sender's memory.
+        copied: How much longer the message takes than an empty one: the time in which a processor copies its data.
     """
 
     send: float
@@ -70,6 +71,7 @@ class MessageCost(NamedTuple):
     completion: float
     copy: float | None
     reads: bool
+    copied: float
 
 
 class Costs:
@@ -180,7 +182,8 @@ class Costs:
 
         further = 0.0 if self._parts is None or self._parts[here] == self._parts[there] else self._further
         send, transmission, envelope = link.send_delay(nbytes), link.transmission_delay(nbytes), empty_message(link)
-        grown = send - link.send_delay(0), transmission - link.transmission_delay(0)
+        empty = link.send_delay(0), link.transmission_delay(0)
+        grown = send - empty[0], transmission - empty[1]
         stated = _stated_occupation(contention, link, same)
         occupied = max(*grown, 0.0) if stated is None else stated(nbytes)
         travel = send + transmission
@@ -206,6 +209,7 @@ class Costs:
             completion=link.completion,
             copy=link.copy_time(nbytes) if same and link.copy_time is not None else None,
             reads=link.rendezvous is Rendezvous.READ,
+            copied=max(travel - sum(empty), 0.0),
         )
 
     def poll_delay(self, rank: int, time: float) -> float:

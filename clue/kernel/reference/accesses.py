@@ -2,7 +2,9 @@
 
 An operation is executed when it arrives at its target, or when the target's next call that waits or tests begins if its
 library does nothing outside of these; the operations of one origin on one target do not overtake each other. The answer
-costs the target nothing, and is not subject to contention. Locks are granted strictly first come, first served.
+costs the target nothing. Locks are granted strictly first come, first served.
+
+The origin itself executes operations on memory of its node that MPI has allocated.
 """
 
 from __future__ import annotations
@@ -13,15 +15,13 @@ from typing import Any, Protocol
 
 import simpy
 
-from clue.kernel.model.costs import Costs
 from clue.kernel.model.program import Row
 from clue.kernel.reference.matching import Message, Pending
 from clue.kernel.reference.virtual_machine import VirtualMachine, wake
+from clue.trace import LOCKING
 from clue.trace import Access as Kind
-from clue.trace import Flag
 
-_BUFFERED = int(Flag.BUFFERED)
-_DATA, _UNLOCK, _EXCLUSIVE = int(Kind.DATA), int(Kind.UNLOCK), int(Kind.EXCLUSIVE_LOCK)
+_UNLOCK, _EXCLUSIVE = int(Kind.UNLOCK), int(Kind.EXCLUSIVE_LOCK)
 
 
 class Origin(Protocol):
@@ -30,12 +30,14 @@ class Origin(Protocol):
     rank: int
     offset: int
     machine: VirtualMachine
-    costs: Costs
     requests: dict[int, Pending]
     observed: bool
 
-    def begin_message(self, dest: int, nbytes: int, flags: int, *, blocking: bool) -> Message:
-        """Begin to send to a rank of the program."""
+    def begin_access(self, dest: int, nbytes: int) -> Message:
+        """Begin to send data to a rank of the program."""
+
+    def access_directly(self, dest: int, nbytes: int, back: int) -> Message:
+        """Write and read data in the memory of a rank of the same node."""
 
     def observe(self, source: int, dest: int, nbytes: int) -> None:
         """Count a message between two ranks."""
@@ -50,6 +52,7 @@ class Access:
         origin, target: Ranks of the program.
         back: Data that the answer brings back, bytes.
         message: The message to the target.
+        answer: The answer, once it has left; ``None`` if there is none, because the origin does it all itself.
         reached: When its turn came at the target, seconds: it has arrived, and so have earlier ones of its origin.
         done: When it was executed at the target, or the lock was granted, seconds.
         released: For a lock that had to wait, the operation that released the lock before.
@@ -60,6 +63,7 @@ class Access:
     """
 
     __slots__ = (
+        "answer",
         "back",
         "context",
         "done",
@@ -80,6 +84,7 @@ class Access:
         self.origin, self.target = origin, row.peer
         self.back = row.entries[0] if row.entries else 0
         self.message = message
+        self.answer: Message | None = None
         self.reached = self.done = 0.0
         self.released: Access | None = None
         self.outcome: Any = None
@@ -125,15 +130,33 @@ class Accesses:
 
     def start(self, rank: Origin, row: Row) -> Access:
         """Send an operation to its target at the time of the origin's clock, which pays as for an Isend."""
-        message = rank.begin_message(row.peer, row.nbytes, _BUFFERED, blocking=False)
-        access = rank.requests[row.request] = Access(rank.rank, row, message)
-        if rank.observed:
-            rank.observe(message.dest, message.source, access.back)
+        message = rank.begin_access(row.peer, row.nbytes)
+        access = self.started(rank, row, message)
         self._sent[rank.rank, row.peer].append(access)
         if message.arrival is None:
             message.landed = partial(self._reach, rank, row.peer)
         else:
             self._reach(rank, row.peer)
+        return access
+
+    def start_directly(self, rank: Origin, row: Row) -> Access:
+        """Let the origin execute an operation at the time of its clock, which it advances."""
+        message = rank.access_directly(row.peer, row.nbytes, row.entries[0] if row.entries else 0)
+        access = self.started(rank, row, message)
+
+        def execute() -> None:
+            access.outcome, access.end = self.execute(access), rank.machine.env.now
+            wake(access)
+
+        assert message.arrival is not None
+        rank.machine.at(message.arrival, message.order, execute)
+        return access
+
+    def started(self, rank: Origin, row: Row, message: Message) -> Access:
+        """Note an operation that an origin has just started."""
+        access = rank.requests[row.request] = Access(rank.rank, row, message)
+        if rank.observed:
+            rank.observe(message.dest, message.source, access.back)
         return access
 
     def execute(self, access: Access) -> Any:  # noqa: ARG002 - a running program does something here
@@ -168,7 +191,7 @@ class Accesses:
         absence.after(machine.env.now, lambda time: machine.at(time, access.message.order, execute))
 
     def _execute(self, rank: Origin, access: Access) -> None:
-        lock = self._locks[access.context, access.target] if access.kind != _DATA else None
+        lock = self._locks[access.context, access.target] if access.kind in LOCKING else None
         access.outcome = self.execute(access)
         if lock is None:
             self._answer(rank, access)
@@ -185,7 +208,15 @@ class Accesses:
 
     def _answer(self, rank: Origin, access: Access) -> None:
         """Let the answer travel back to the origin."""
-        access.done = now = rank.machine.env.now
-        cost = rank.costs.message(rank.offset + access.target, rank.offset + access.origin, access.back, now)
-        access.end = (now + cost.send) + cost.transmission
-        wake(access)
+        to, machine = access.message, rank.machine
+        access.done = now = machine.env.now
+        access.answer = answer = Message(to.dest, to.source, access.back, now, to.order)
+
+        def landed() -> None:
+            access.end = answer.arrival
+            wake(access)
+
+        answer.landed = landed
+        machine.begin(answer, now)
+        if answer.arrival is not None:
+            landed()

@@ -186,23 +186,13 @@ class Actor:
     # -- messages -----------------------------------------------------------------------------------------
 
     def launch(self, channel: Channel, nbytes: int, flags: int = 0, *, blocking: bool = True) -> Message:
-        """Begin to send at the time of this actor's clock, as :meth:`begin_message` does, to a receive."""
-        message = self.begin_message(channel[2], nbytes, flags, blocking=blocking)
-        receive = self.mailboxes.deliver(channel, message)
-        if receive is not None:
-            self.machine.meet(message, receive)
-        return message
-
-    def begin_message(self, dest: int, nbytes: int, flags: int, *, blocking: bool) -> Message:
-        """Begin to send to a rank of the program at the time of this actor's clock.
+        """Begin to send at the time of this actor's clock.
 
         When this returns, the rank has paid for an eager send: for all of a blocking send, unless it is not yet known
         how long the sender is held, and only for the call of a nonblocking one.
         """
-        dest += self.offset
-        cost = self.costs.message(self.number, dest, nbytes, self.clock)
-        self.launched += 1
-        message = self.message_type(self.number, dest, nbytes, self.clock, self.order + self.launched)
+        message = self._message_to(channel[2], nbytes)
+        cost = self.costs.message(self.number, message.dest, nbytes, self.clock)
         if is_eager(cost, flags):
             head = self.clock + cost.envelope
             message.acknowledged = is_acknowledged(cost, flags)
@@ -216,6 +206,30 @@ class Actor:
             message.eager = False
             message.envelope = self.clock + cost.envelope
             message.busy = cost.send
+        receive = self.mailboxes.deliver(channel, message)
+        if receive is not None:
+            self.machine.meet(message, receive)
+        return message
+
+    def begin_access(self, dest: int, nbytes: int) -> Message:
+        """Begin to send the data of a one-sided operation; pay as for a nonblocking eager send."""
+        message = self._message_to(dest, nbytes)
+        self._pay(message, self.machine.begin(message, self.clock), blocking=False)
+        return message
+
+    def access_directly(self, dest: int, nbytes: int, back: int) -> Message:
+        """Write and read data in the memory of a rank of this node; return a message that arrives when that is done."""
+        message = self._message_to(dest, nbytes)
+        there, here, empty = (self.costs.message(self.number, message.dest, m, self.clock) for m in (nbytes, back, 0))
+        self.spend(Activity.SEND, (empty.send if empty.call is None else empty.call) + (there.copied + here.copied))
+        message.arrival = self.clock
+        return message
+
+    def _message_to(self, dest: int, nbytes: int) -> Message:
+        """Return a new message to a rank of the program, which this actor has at its clock."""
+        dest += self.offset
+        self.launched += 1
+        message = self.message_type(self.number, dest, nbytes, self.clock, self.order + self.launched)
         message.site = self.site
         if self.observed:
             self.observe(self.number, dest, nbytes)

@@ -218,8 +218,12 @@ class _Walk:
 
     def _answered(self, access: Access, end: float) -> tuple[Who, float]:
         """Go back along the answer to a one-sided operation, and from a lock that was held to its release."""
-        message = access.message
-        self._add(message.dest, message.site, Part.TRANSMISSION, access.done, end, peer=message.source)
+        message, answer = access.message, access.answer
+        assert answer is not None
+        cost = self._cost(answer)
+        leaves = _before(access.done, end, cost.send + cost.transmission)
+        self._add(message.dest, message.site, Part.TRANSMISSION, leaves, end, peer=message.source)
+        self._add(message.dest, message.site, Part.CONTENTION, access.done, leaves, peer=message.source)
         access = access.released or access
         message, arrival = access.message, access.message.arrival
         assert arrival is not None

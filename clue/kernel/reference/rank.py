@@ -19,12 +19,12 @@ from clue.kernel.reference.processors import SharedNode
 from clue.kernel.reference.virtual_machine import VirtualMachine
 from clue.kernel.reference.virtual_time import burst_end
 from clue.result import Activity, Part
-from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
+from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Access, Flag, Op
 
 # Plain integers, as in clue.kernel.reference.actor.
 _ANY_SOURCE, _CANCELLED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.CANCELLED), int(Flag.NONBLOCKING)
 _CONTINUED = int(Flag.CONTINUED)
-_SEND = int(Op.SEND)
+_SEND, _DIRECT = int(Op.SEND), int(Access.DIRECT)
 
 
 #: Ops that are not MPI calls: successive ones, with no call between them that waits or tests, form one absence.
@@ -348,7 +348,11 @@ class Rank(Actor):
     def _access(self, row: Row) -> Events | None:
         if row.peer < 0:
             return None
-        if self.takes_turns_with(row.peer):
+        within = self.nodes[self.offset + row.peer] == self.node
+        if within and row.tag == _DIRECT:
+            self.instance.accesses.start_directly(self, row)
+            return None
+        if self.costs.copies_in_turn if within else self.ordered:
             return self._access_in_turn(row)
         self.instance.accesses.start(self, row)
         return None

@@ -152,9 +152,7 @@ class VirtualMachine:
     def _transfer(self, message: Message, start: float) -> None:
         """Start the data of a rendezvous."""
         message.answered = start
-        begin = self._copied_from(message, start)
-        cost = self.costs.message(message.source, message.dest, message.nbytes, begin)
-        self.carrier(cost).begin(message, begin, cost)
+        self.begin(message, start)
         if message.acknowledged:
             message.sent = None
             if message.arrival is not None:
@@ -164,10 +162,17 @@ class VirtualMachine:
         if message.arrival is not None:
             wake(message.receive)
 
+    def begin(self, message: Message, start: float) -> MessageCost:
+        """Start the data of a rendezvous, of a one-sided operation or of its answer; return what they cost."""
+        begin = self._copied_from(message, start)
+        cost = self.costs.message(message.source, message.dest, message.nbytes, begin)
+        self.carrier(cost).begin(message, begin, cost)
+        return cost
+
     def _copied_from(self, message: Message, start: float) -> float:
-        """Return when the receiver begins to copy the data of a rendezvous: once it has copied those before."""
+        """Return when the receiver begins to copy data that its sender has not copied: after those before."""
         cost = self.costs.message(message.source, message.dest, message.nbytes, start)
-        if cost.copy is None:
+        if cost.copy is None or (message.eager and cost.eager):
             return start
         begin = max(start, self._copied.get(message.dest, 0.0))
         self._copied[message.dest] = begin + cost.copy
