@@ -92,8 +92,9 @@ def contention_free(
     """Return a lower bound of the makespan on each candidate, and whether it is the makespan itself.
 
     The bound is the makespan without contention and with a processor for every rank; contention, sharing and background
-    load only add to it. The fast engine computes it for many machines at once. Without it, or on a machine that changes
-    over time, the bound is that of computation alone (:class:`.ComputationBounds`).
+    load only add to it. The fast engine computes it for many machines at once. Without it, on a machine that changes
+    over time, or if ranks take locks that exclude others, so that a delay may shorten the makespan, the bound is that
+    of computation alone (:class:`.ComputationBounds`).
 
     Args:
         program: What runs.
@@ -105,7 +106,7 @@ def contention_free(
     Returns:
         The bounds, seconds, and whether each is the makespan itself; both of shape (candidates,). A bound is the
         makespan, to the last bit, where nothing but messages couples the ranks: no contention, no shared processors, no
-        changes over time.
+        changes over time, no such locks.
     """
     swept = [i for i, each in enumerate(candidates) if _is_bounded_by_messages(each.machine)]
     seconds = np.full(len(candidates), np.nan)

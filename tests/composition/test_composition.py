@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from clue.balance import shares, vector_at
 from clue.composition import ComposedModel, compose, on_critical_path, recorded, with_first_bursts
-from clue.errors import ModelError
+from clue.errors import DeadlockError, ModelError
 from clue.kernel import simulate
 from clue.machine import Curve, Link, Machine, Network, NoContention, NodeType
 from clue.models import Among, Loop, fit_in_turn
@@ -100,9 +100,13 @@ def test_critical_paths_of_random_programs_are_shared_by_sites(seed: int) -> Non
     trace = random_trace(random, ties=bool(seed % 2))
     where = random_machine(random, ("none", "factor", "ports", "flows")[seed % 4], ties=bool(seed % 2))
     placement = random_placement(random, where, trace.ranks)
+    try:
+        makespan = simulate(trace, where, placement, "reference").makespan
+    except DeadlockError:
+        return
     sites, examples = examples_of([(1, trace.ranks, trace)])
     found = on_critical_path(examples[0], len(sites), where, placement)
-    assert found.total == pytest.approx(simulate(trace, where, placement, "reference").makespan, rel=1e-9)
+    assert found.total == pytest.approx(makespan, rel=1e-9)
 
 
 def test_what_was_recorded_is_the_mean_over_ranks() -> None:

@@ -92,10 +92,10 @@ class ProgramMaker:
         world, index = self.builder.spawned(group)
         self.unborn.append((world, Comm(index, group)))
 
-    def make(self, steps: int, remote: bool = False) -> Trace:
+    def make(self, steps: int) -> Trace:
         """Write a number of steps, wait for most of the open requests and return the trace."""
         actions = [self.compute, self.message, self.message, self.message, self.collective, self.neighbors]
-        actions += [self.sendrecv, self.wait, self.odds, self.family, *[self.remote] * remote]
+        actions += [self.sendrecv, self.wait, self.odds, self.family, self.remote]
         for _ in range(steps):
             self.random.choice(actions)()
         while self.unborn and self.random.random() < 0.95:
@@ -269,11 +269,18 @@ class ProgramMaker:
         builder.wait(*done, *(builder.rma(each, 0, 0, Access.UNLOCK, comm.index) for each in targets))
 
     def accesses(self, rank: int, comm: Comm) -> list[int]:
-        """Add some operations on the memory of members; return their requests."""
-        random = self.random
+        """Add some operations on the memory of members or of nobody; return their requests.
+
+        A few release a lock that they may not hold.
+        """
+        random, targets = self.random, (*range(len(comm.group)), PROC_NULL)
         return [
             self.builder[rank].rma(
-                random.randrange(len(comm.group)), random.choice(_SIZES), random.choice(_SIZES), comm=comm.index
+                random.choice(targets),
+                random.choice(_SIZES),
+                random.choice(_SIZES),
+                random.choice((*[Access.DATA] * 6, *[Access.DIRECT] * 4, Access.UNLOCK)),
+                comm.index,
             )
             for _ in range(random.randrange(1, 4))
         ]
@@ -328,24 +335,23 @@ class ProgramMaker:
             builder.add(Op.LOCAL)
 
 
-def random_trace(random: Random, *, ties: bool, spoilt: bool = False, remote: bool = False) -> Trace:
+def random_trace(random: Random, *, ties: bool, spoilt: bool = False) -> Trace:
     """Return a random program.
 
     Args:
         random: The source of all choices.
         ties: Whether many events fall on equal times.
         spoilt: Whether one op is left out, so that the program may deadlock.
-        remote: Whether there are one-sided operations.
     """
     maker = ProgramMaker(random, random.choice((1, 2, 2, 3, 4, 5, 8)), ties)
     if spoilt:
-        maker.make(random.randrange(5, 25), remote)
+        maker.make(random.randrange(5, 25))
         rows = maker.builder[random.choice(maker.alive)].rows
-        kept = [row for row in rows if row[-1] in {Op.SEND, Op.RECV, Op.SPAWN}]
+        kept = [row for row in rows if row[-1] in {Op.SEND, Op.RECV, Op.SPAWN, Op.RMA}]
         if kept:
             rows.remove(random.choice(kept))
         return maker.builder.build()
-    return maker.make(random.randrange(1, 40), remote)
+    return maker.make(random.randrange(1, 40))
 
 
 def _delay(random: Random, ties: bool) -> float:

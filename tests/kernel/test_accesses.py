@@ -257,6 +257,20 @@ def test_who_unlocks_without_a_lock_disturbs_nobody(engine: str) -> None:
 
 
 @ENGINES
+def test_who_takes_a_shared_lock_twice_holds_it_once(engine: str) -> None:
+    """One unlock of rank 1, after 1 s, lets rank 2 have the lock exclusively."""
+    trace = TraceBuilder(3)
+    for _ in range(2):
+        trace[1].wait(trace[1].rma(0, does=SHARED))
+    trace[1].compute(1.0)
+    trace[1].wait(trace[1].rma(0, does=UNLOCK))
+    trace[2].compute(0.5)
+    trace[2].wait(trace[2].rma(0, does=EXCLUSIVE))
+    released = 4 * ANSWER + 1.0 + ANSWER
+    assert finishes(trace, machine(3), engine)[2] == pytest.approx(released + ANSWER, rel=1e-12)
+
+
+@ENGINES
 def test_a_lock_that_nobody_releases_is_a_deadlock(engine: str) -> None:
     """The error names the rank that waits."""
     trace = TraceBuilder(3)
@@ -292,6 +306,21 @@ def test_without_progress_a_target_executes_within_calls_that_wait(engine: str) 
 
 
 @ENGINES
+def test_locks_that_wait_for_one_call_are_granted_in_the_order_of_their_arrivals(engine: str) -> None:
+    """Rank 2 asks at once, rank 1 after 0.2 s; the target computes for 1 s, and both compute for 1 s under the lock."""
+    trace = TraceBuilder(3)
+    trace[0].compute(1.0)
+    trace[1].compute(0.2)
+    for rank in (1, 2):
+        trace[rank].wait(trace[rank].rma(0, does=EXCLUSIVE))
+        trace[rank].compute(1.0)
+        trace[rank].wait(trace[rank].rma(0, does=UNLOCK))
+    released = 1.0 + ANSWER + 1.0 + ANSWER
+    expected = [released + ANSWER + 1.0 + 2 * ANSWER, released + ANSWER]
+    assert finishes(trace, within_calls(3), engine)[1:] == pytest.approx(expected, rel=1e-12)
+
+
+@ENGINES
 def test_an_epoch_of_some_members(engine: str) -> None:
     """Post and Start, Complete and Wait are empty messages around the put of rank 1 (as the recorder writes them)."""
     trace = TraceBuilder(2)
@@ -315,11 +344,12 @@ def test_side_by_side_instances_have_memory_of_their_own(engine: str) -> None:
     assert [each.finish for each in done.ranks[1::2]] == pytest.approx([4 * ANSWER + 1.0] * 2, rel=1e-12)
 
 
-def test_traffic_counts_both_ways() -> None:
+@ENGINES
+def test_traffic_counts_both_ways(engine: str) -> None:
     """A put of 1 KB and a get of 5 KB: two messages each way, with their data."""
     trace = TraceBuilder(2)
     trace[0].wait(trace[0].rma(1, 1000), trace[0].rma(1, 0, 5000))
-    traffic = simulate(trace.build(), machine(), traffic=True).traffic
+    traffic = simulate(trace.build(), machine(), engine=engine, traffic=True).traffic
     assert traffic is not None
     assert traffic.messages.tolist() == [[0, 2], [2, 0]]
     assert traffic.nbytes.tolist() == [[0, 1000], [5000, 0]]

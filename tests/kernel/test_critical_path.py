@@ -343,7 +343,7 @@ def test_the_path_covers_the_makespan(kind: str, seed: int, ties: bool, plain: b
     The figures of call sites add up to those of the ranks.
     """
     random = Random(seed)
-    trace = at_random_sites(random_trace(random, ties=ties, remote=True), random)
+    trace = at_random_sites(random_trace(random, ties=ties), random)
     on = random_machine(random, kind, ties=ties, plain=plain)
     instances = random.choice((1, 1, 2))
     placement = random_placement(random, on, trace.ranks * instances)

@@ -85,7 +85,7 @@ def same(expected: Result | list[tuple[int, float]], got: Result | list[tuple[in
 def test_calls_mean_what_they_mean_in_a_replay(kind: str, seed: int, ties: bool, plain: bool, spoilt: int) -> None:
     """A live program that makes the calls of a trace has the times, or the deadlock, of a replay of that trace."""
     random = Random(seed)
-    trace = random_trace(random, ties=ties, spoilt=spoilt == 0, remote=True)
+    trace = random_trace(random, ties=ties, spoilt=spoilt == 0)
     assume(not any(head.world for head in trace.head.rank_heads))
     machine = random_machine(random, kind, ties=ties, plain=plain)
     assume(kind in {"none", "flows"} or answers_take_time(machine))
@@ -100,7 +100,7 @@ def test_calls_mean_what_they_mean_in_a_replay(kind: str, seed: int, ties: bool,
 def test_what_happened_is_replayed_to_the_last_bit(kind: str, seed: int) -> None:
     """A live run with wildcard receives keeps a trace; a replay of that trace gives the same figures."""
     random = Random(seed)
-    trace = random_trace(random, ties=False, remote=True)
+    trace = random_trace(random, ties=False)
     machine = random_machine(random, kind, ties=False)
     while not receiving_takes_time(machine):  # six of seven machines; another trace for each would take longer
         machine = random_machine(random, kind, ties=False)

@@ -72,7 +72,7 @@ class LoopMaker(ProgramMaker):
         """Send a message instead."""
         self.message()
 
-    odds = neighbors
+    odds = remote = neighbors
 
     def receive(self, rank: int, source: int, tag: int, comm: int, inter: int) -> None:
         """Add a receive that names its sender: loops contain no wildcards and no probes."""

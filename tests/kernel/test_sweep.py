@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -24,10 +25,10 @@ from clue.kernel import (
 )
 from clue.kernel.fast.library import ENGINE
 from clue.kernel.fast.plan import plan_of
-from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType, Placement
+from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType, Placement, Ports
 from clue.native import NoLibraryError
-from clue.trace import Flag, Op, Trace, TraceBuilder
-from tests.kernel.cases import LINK, LOCAL_LINK, machine
+from clue.trace import Access, Flag, Op, Trace, TraceBuilder
+from tests.kernel.cases import ANSWER, LINK, LOCAL_LINK, TRANSMIT, machine, sending
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
 try:
@@ -192,6 +193,51 @@ def test_the_reference_bounds_by_computation() -> None:
     program = compile_program(exchange(2000))
     seconds, exact = contention_free(program, [Candidate(machine(), Placement((0, 1)))], engine="reference")
     assert seconds.tolist() == [computation_bound(program, machine(), Placement((0, 1)))]
+    assert not exact.any()
+
+
+def test_accesses_by_hand() -> None:
+    """After 1 s times the factor and a lock that excludes nobody, an empty access is executed after a put of 10 s."""
+    trace = TraceBuilder(2)
+    trace[0].compute(1.0)
+    trace[0].wait(trace[0].rma(1, does=Access.SHARED_LOCK))
+    trace[0].rma(1, 10_000)
+    trace[0].wait(trace[0].rma(1))
+    slow = replace(LINK, transmission_delay=Curve.line(TRANSMIT, 1e-3))
+    candidates = [
+        Candidate(machine(2, link=slow, performance_factor=factor), Placement((0, 1))) for factor in (1.0, 2.0, 3.0)
+    ]
+    seconds, exact = contention_free(compile_program(trace.build()), candidates, engine="fast")
+    put = sending(10) + TRANSMIT + 10.0 + ANSWER
+    assert seconds.tolist() == pytest.approx([each + 2 * ANSWER + put for each in (1.0, 2.0, 3.0)], rel=1e-12)
+    assert exact.all()
+
+
+def test_a_program_with_locks_is_not_bounded_by_messages() -> None:
+    """Contention delays a request for a lock behind another, which shortens the makespan.
+
+    Rank 1 asks 30 ms after the start, rank 2, which has 10 s to compute under no lock, after 35 ms. Rank 1 computes for
+    1 s under the lock. With ports its request waits 10 ms for its message of 20 KB.
+    """
+    trace = TraceBuilder(3)
+    trace[1].wait(trace[1].isend(0, 20_000, flags=Flag.BUFFERED))
+    trace[0].recv(1)
+    trace[2].compute(0.035)
+    for rank, held, then in ((1, 1.0, 0.0), (2, 0.0, 10.0)):
+        trace[rank].wait(trace[rank].rma(0, does=Access.EXCLUSIVE_LOCK))
+        trace[rank].compute(held)
+        trace[rank].wait(trace[rank].rma(0, does=Access.UNLOCK))
+        trace[rank].compute(then)
+    program, place = compile_program(trace.build()), Placement((0, 1, 2))
+    free = machine(3)
+    slowed = replace(free, network=replace(free.network, contention=Ports()))
+    candidates = [Candidate(on, place) for on in (free, slowed)]
+    first, second = makespans(program, candidates, engine="fast").tolist()
+    # From grant to grant: the answer, 1 s, the unlock.
+    assert first == pytest.approx(sending(20) + ANSWER + (2 * ANSWER + 1.0) + ANSWER + 2 * ANSWER + 10.0, rel=1e-12)
+    assert second == pytest.approx(0.035 + 2 * ANSWER + 2 * ANSWER + 10.0, rel=1e-12)
+    bounds, exact = contention_free(program, candidates, engine="fast")
+    assert bounds.tolist() == [computation_bound(program, each.machine, place) for each in candidates]
     assert not exact.any()
 
 

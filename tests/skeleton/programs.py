@@ -9,7 +9,7 @@ from clue.trace.sites import Frame, Site
 from tests.kernel.random_cases import ProgramMaker
 
 #: Ops that no skeleton repeats.
-_REFUSED = {Op.SPAWN, Op.OTHER, Op.RMA}
+_REFUSED = {Op.SPAWN, Op.OTHER}
 
 
 class Repeatable(ProgramMaker):
@@ -20,6 +20,9 @@ class Repeatable(ProgramMaker):
 
     def connect(self) -> None:
         """Create no intercommunicators."""
+
+    def remote(self) -> None:
+        """Add no one-sided operations, which no skeleton repeats."""
 
     def odds(self) -> None:
         """Add ops that a skeleton may leave out, but none that it must refuse."""

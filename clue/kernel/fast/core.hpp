@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "accesses.hpp"
 #include "events.hpp"
 #include "layout.hpp"
 #include "prepare.hpp"
@@ -34,7 +35,7 @@ struct Actor {
     uint32_t place = 0, launched = 0, backgrounds = 0;
     int32_t instance = -1, base = 0, comm = 0, slot = 0, waiter = 0;
     int32_t within = 0;  // position within the entry of a wait under way
-    int32_t unsent = 0;  // rendezvous sends begun and not waited for
+    int32_t unsent = 0;  // sends and accesses begun that do not end with their calls, and not waited for
     Stage stage = START;
     bool background = false;
 
@@ -86,8 +87,10 @@ struct Core {
           numbers(program.ranks * machine.instances),
           classes(all_classes(machine)),
           slots(program.slots * machine.instances),
+          accesses(program, machine),
           ranks(numbers),
           modes(machine.overheads || machine.acknowledges),
+          in_turn(machine.in_calls || machine.network != CONTENTION_NONE || machine.copies || machine.copies_in_turn),
           absences(machine.in_calls ? numbers : 0) {}
 
     Actor& actor(int32_t id) { return id < numbers ? ranks[id] : backgrounds[id - numbers]; }
@@ -120,7 +123,7 @@ struct Core {
     // Schedule an event of a message.
     HOT void later(int32_t s, double time, What what) {
         const Details& d = details(s);
-        events.push({time, order_high(ACTION, d.source), d.order, what, s, 0});
+        events.push({time, order_high(ACTION, d.owner), d.order, what, s, 0});
     }
 
     void arrived(int32_t s, double time, double head) {
@@ -143,13 +146,42 @@ struct Core {
 
     // Let the receiver's library tell the sender that an eager message has arrived, or that it has read the data.
     void acknowledge(int32_t s) {
-        if (m.in_calls) later(s, slot(s).time, ACKNOWLEDGED);
+        if (slot(s).state & ONE_SIDED) slot(s).state & BACK ? come_back(s) : reach(s);
+        else if (m.in_calls) later(s, slot(s).time, ACKNOWLEDGED);
         else acknowledged(s, slot(s).time);
     }
 
     void acknowledged(int32_t s, double time) {
         Details& d = details(s);
         d.sent = time + m.answer[link(epoch(d.ready), d.source, d.dest)];
+        slot(s).state |= SENT;
+        wake(d.sender);
+    }
+
+    // -- one-sided operations -----------------------------------------------------------------------------------------
+
+    // Let those of an origin reach a target that have arrived there, as have all before them.
+    [[gnu::noinline]] void reach(int32_t s) {
+        const int64_t pair = accesses.pair(s);
+        for (int32_t first; (first = accesses.first_sent(pair)) >= 0 && slot(first).state & ARRIVED;) {
+            const double time = accesses.reach(pair, slot(first).time);
+            if (in_turn || accesses.of(first).lock >= 0) later(first, time, REACHES);
+            else answer_alone(first, time);
+        }
+    }
+
+    // Answer an operation that concerns nobody else.
+    void answer_alone(int32_t s, double time) {
+        const Details& d = details(s);
+        const int64_t at = link(epoch(time), d.dest, d.source) * m.sizes + accesses.of(s).back;
+        slot(s).time = (time + m.send[at]) + m.transmission[at];
+        come_back(s);
+    }
+
+    // The time at which the answer arrives is known.
+    void come_back(int32_t s) {
+        Details& d = details(s);
+        d.sent = slot(s).time;
         slot(s).state |= SENT;
         wake(d.sender);
     }
@@ -184,8 +216,10 @@ struct Core {
     Outcome& out;
     const int64_t numbers, classes;
     Slots slots;
+    Accesses accesses;
     std::vector<Actor> ranks;
-    const bool modes;  // whether sends may end at another time than when their data have left
+    const bool modes;    // whether sends may end at another time than when their data have left
+    const bool in_turn;  // whether one-sided operations are executed in the order of virtual time
     std::vector<Absence> absences;  // of each rank; empty if libraries progress at any time
     std::deque<Actor> backgrounds;
     std::vector<int32_t> ready;

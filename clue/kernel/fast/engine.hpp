@@ -1,11 +1,11 @@
 // The replay: the effect of every op on virtual time. It is defined by clue/kernel/reference/simulation.py, actor.py, rank.py,
-// transport.py, processors.py and turns.py, and implemented here op by op, so that every rank's figures agree to the last bit.
+// accesses.py, transport.py, processors.py and turns.py, and implemented here op by op, so that every rank's figures agree to the last bit.
 //
 // A rank runs until it must wait for something that is not known yet; the code that determines it puts the rank on the stack of
 // ranks that can continue. Only events that must happen in the order of virtual time go through a heap: turns to send where
-// messages delay each other, and bursts on shared processors. Without any of these there is no heap.
+// messages delay each other, bursts on shared processors, and locks. Without any of these there is no heap.
 //
-//   Core        program and machine, messages by slot, ranks that can continue, events       core.hpp, slots.hpp, events.hpp
+//   Core        program and machine, messages by slot, ranks that can continue, events       core.hpp, slots.hpp, accesses.hpp, events.hpp
 //   Clocks      … plus the passage of time, by processor policy (Alone, Shared)              processors.hpp, turns.hpp
 //   Messages    … plus eager and rendezvous messages, by network policy                      messages.hpp, sharing.hpp
 //               (Unshared, Factor, Ports, Flows, Copying)                                    networks.hpp
@@ -55,7 +55,7 @@ private:
     using Base::p, Base::m, Base::out, Base::tape, Base::source, Base::numbers, Base::slots, Base::slot, Base::details, Base::ranks, Base::ready;
     using Base::absences, Base::events, Base::now, Base::turn, Base::actor, Base::spend, Base::sleep_until, Base::poll, Base::processors, Base::core;
     using Base::by_type, Base::receive_cost, Base::pay_receive, Base::note_completion, Base::complete, Base::takes_turns_with, Base::launch, Base::post;
-    using Base::epoch, Base::is_acknowledged, Base::is_eager, Base::link;
+    using Base::epoch, Base::is_acknowledged, Base::is_eager, Base::link, Base::is_direct, Base::takes_turns, Base::launch_access, Base::access_directly;
     using Base::post_matched, Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send;
     using Base::end_receive, Base::see, Base::envelope, Base::begin_rounds, Base::join, Base::run_rounds;
 
@@ -145,7 +145,7 @@ private:
 
     // Whether a call neither waits nor tests: it only starts something, and its library makes no progress.
     bool only_starts(const Actor& a, const Shape& call) const {
-        if (call.op == OP_ISEND || call.op == OP_IRECV || call.op == OP_LOCAL || call.op == OP_PACK) return true;
+        if (call.op == OP_ISEND || call.op == OP_IRECV || call.op == OP_LOCAL || call.op == OP_PACK || call.op == OP_RMA) return true;
         if (call.op != OP_SEND) return call.flags & FLAG_NONBLOCKING;
         if (call.peer < 0) return true;
         const int64_t l = link(epoch(a.clock), a.number, offset(a) + call.peer);
@@ -325,6 +325,7 @@ private:
                 a.stage = SEEING_RESERVED;
                 return true;
             case OP_MRECV: matched_receive(a, i, s); return true;
+            case OP_RMA: return access(a, i, s);
             case OP_PACK:
                 tape.scale(static_cast<double>(p.nbytes[i]), PACKING, a.number);
                 spend(a, static_cast<double>(p.nbytes[i]) * by_type(m.packing, a, a.clock));
@@ -411,6 +412,22 @@ private:
         }
         a.slot = s;
         a.stage = RECEIVE_ENDS;
+    }
+
+    bool access(Actor& a, int64_t i, const Shape& call) {
+        if (call.peer >= 0) {
+            const int32_t s = source.meet(slots, a, i, true), dest = offset(a) + call.peer;
+            const bool direct = is_direct(a, s, dest);
+            if (takes_turns(a, dest, direct) && !turn(a)) return false;
+            if (direct) {
+                access_directly(a, s, dest, call.size);
+            } else {
+                launch_access(a, s, dest, call.size);
+                a.unsent++;
+            }
+        }
+        next(a);
+        return true;
     }
 
     void begin_background(Actor& a, int64_t i) {

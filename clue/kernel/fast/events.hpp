@@ -8,7 +8,7 @@
 namespace clue {
 
 enum Kind : uint64_t { CHANGE = 0, BURST = 1, ACTION = 2, SETTLE = 3 };
-enum What : uint32_t { PARAMETERS, JOINS, BURST_ENDS, TURN, CALLED, ANSWERED, ACKNOWLEDGED, RESUMES, TRANSFER, HEAD, ENTER, PASS, LEAVE, RATES };
+enum What : uint32_t { PARAMETERS, JOINS, BURST_ENDS, TURN, CALLED, ANSWERED, ACKNOWLEDGED, RESUMES, TRANSFER, REACHES, EXECUTES, HEAD, ENTER, PASS, LEAVE, RATES };
 
 // The next version; an event is void if its subject has another version when it is due.
 inline uint32_t next_version(uint32_t version) { return (version + 1) & ((uint32_t{1} << 28) - 1); }

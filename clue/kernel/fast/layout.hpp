@@ -1,6 +1,6 @@
 // The data passed from Python to the engine: arrays owned by Python, and their lengths. clue/kernel/fast/layout.py parses these
-// structures: one field per line, with its type, `*` for an array, and its name. Op codes and flags (OP_*, FLAG_*), contention
-// models, statuses (STATUS_*) and the offsets that Python assumes (LAYOUT) are defined on the compiler's command line.
+// structures: one field per line, with its type, `*` for an array, and its name. Op codes, accesses and flags (OP_*, ACCESS_*,
+// FLAG_*), contention models, statuses (STATUS_*) and the offsets that Python assumes (LAYOUT) are defined on the compiler's command line.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@ inline void go_on(Stop* stop) {
 
 // An op without its burst, as a replay reads it. Programs repeat themselves: the common properties of ops are stored once, as their shape.
 struct Row {
-    int32_t slot;   // message of a send, receive or probe, -1: none; instance of a collective; a wait's first entry in `waits`
+    int32_t slot;   // message of a send, access, receive or probe, -1: none; instance of a collective; a wait's first entry in `waits`
     int32_t shape;
 };
 
 struct Shape {
-    int32_t size;   // index of a send's size; communicator of a collective; a wait's number of entries in `waits`
+    int32_t size;   // index of a send's or access's size; communicator of a collective; a wait's number of entries in `waits`
     int32_t peer;   // rank of the trace
     uint16_t region;
     uint16_t flags;
@@ -35,8 +35,17 @@ struct Shape {
 
 // The requests of a wait that were begun in succession.
 struct Requests {
-    int32_t first;  // row of a send, receive or matched probe, or number of a nonblocking collective, << 2 | its kind (Held); in loops the age
+    int32_t first;  // row of a send, access, receive or matched probe, or number of a nonblocking collective, << 2 | its kind (Held); in loops the age
     int32_t count;
+};
+
+// A one-sided operation.
+struct Access {
+    int32_t back;   // index of the size of its answer
+    int32_t pair;   // its origin and target
+    int32_t lock;   // the lock that it asks for or releases; -1: it does neither, or nobody asks for this lock exclusively
+    int32_t hold;   // that lock and its origin
+    uint8_t kind;   // as in the trace (ACCESS_*)
 };
 
 // A program as blocks of rows that a rank executes in order, each block a number of times. Bursts are drawn: the mean of a row times
@@ -95,8 +104,14 @@ struct Program {
     const Requests* waits;
     const int64_t* fork_offsets;      // [ranks + 1] first nonblocking collective of each rank
     const int64_t* sizes;             // [distinct_sizes] of messages, bytes
+    const Access* accesses;           // [one_sided]
     int64_t distinct_sizes;
-    int64_t slots;                    // messages of the program's own sends and receives
+    int64_t slots;                    // messages of the program's own sends, receives and accesses, the latter at the end
+    int64_t one_sided;                // accesses
+    int64_t pairs;                    // of an origin and a target
+    int64_t locks;                    // that somebody asks for exclusively
+    int64_t holds;                    // pairs of such a lock and an origin
+    int64_t empty_size;               // index of the size of an empty message, if origins may access memory directly; else -1
     int64_t left_over;                // messages that no receive takes; for loops the replay reports them
     int64_t channels;                 // for loops: a row's slot is its channel
 };

@@ -9,13 +9,14 @@ from pathlib import Path
 from clue.kernel.fast.layout import Status, assertions
 from clue.machine.contention import NUMBERS
 from clue.native import Library, Source
-from clue.trace import NO_REQUEST, Flag, Op
+from clue.trace import NO_REQUEST, Access, Flag, Op
 
 
 def _definitions() -> list[str]:
-    """Return op codes and flags as the trace defines them, models of contention as machines do, and the layout."""
+    """Return op codes and the like as the trace defines them, models of contention as machines do, and the layout."""
     numbers: dict[str, Mapping[str, int]] = {
         "OP": Op.__members__,
+        "ACCESS": Access.__members__,
         "FLAG": Flag.__members__,
         "STATUS": Status.__members__,
         "CONTENTION": NUMBERS,

@@ -50,6 +50,44 @@ protected:
         return eager ? launch_eager(a, s, dest, size, l, flags, blocking) : launch_rendezvous(a, s, dest, size, l, blocking);
     }
 
+    // Whether a one-sided operation must wait likewise; an origin that does all of it itself need not.
+    bool takes_turns(const Actor& a, int32_t dest, bool direct) const {
+        return between_nodes(a.number, dest) ? NETWORK::IN_TURN : m.copies_in_turn && !direct;
+    }
+
+    // Whether the origin of a one-sided operation does all of it itself.
+    bool is_direct(const Actor& a, int32_t s, int32_t dest) const {
+        return this->accesses.of(s).kind == ACCESS_DIRECT && !between_nodes(a.number, dest);
+    }
+
+    // Begin a one-sided operation, and pay for the call: that of a message which its sender need not wait for.
+    [[gnu::noinline]] void launch_access(Actor& a, int32_t s, int32_t dest, int32_t size) {
+        note_access(a, s, dest, size);
+        if (RECORDER::RECORDS) {
+            tape.access(s, a.number, dest, size, m.overheads);
+            tape.answer(s, this->accesses.pair(s), a.number, dest, this->accesses.of(s).back);
+        }
+        describe(a, s, dest, size);
+        slot(s).state |= LAUNCHED | HELD | CONFIRMED | ONE_SIDED;
+        const double seconds = start_access(s, a.clock);
+        this->accesses.send(s);
+        this->reach(s);
+        spend(a, seconds);
+    }
+
+    // Let the origin do all of it, on the memory of a rank of its node: a call, and copies.
+    [[gnu::noinline]] void access_directly(Actor& a, int32_t s, int32_t dest, int32_t size) {
+        note_access(a, s, dest, size);
+        const int64_t first = link(epoch(a.clock), a.number, dest) * m.sizes, none = first + p.empty_size;
+        tape.pay(BUSY, a.number, dest, static_cast<int32_t>(p.empty_size));
+        spend(a, call(none, m.send[none]));
+        for (const int32_t each : {size, this->accesses.of(s).back}) {
+            tape.pay(COPYING, a.number, dest, each);
+            const double longer = m.travel[first + each] - m.travel[none];
+            spend(a, longer > 0.0 ? longer : 0.0);
+        }
+    }
+
     // Post a receive; `posted` is now.
     HOT void post(Actor& a, int32_t s) {
         Slot& slot = this->slot(s);
@@ -162,6 +200,8 @@ protected:
             case ACKNOWLEDGED: return within_call(details(event.id).dest, event.id, ACKNOWLEDGED);
             case RESUMES: return within_call(actor(event.id).number, event.id, RESUMES);
             case TRANSFER: return transfer(event.id, event.time);
+            case REACHES: return reaches(event.id);
+            case EXECUTES: return execute_next(event.id);
             default: network_.happen(core(), event);
         }
     }
@@ -172,6 +212,7 @@ protected:
             case CALLED: return answer(id, time);
             case ANSWERED: return start_data(id, time);
             case ACKNOWLEDGED: return this->acknowledged(id, time);
+            case EXECUTES: return later(id, time, EXECUTES);
             default:
                 actor(id).wait_until(time);
                 this->ready.push_back(id);
@@ -279,7 +320,7 @@ private:
 
     HOT Details& describe(const Actor& a, int32_t s, int32_t dest, int32_t size) {
         Details& d = details(s);
-        d.source = a.number;
+        d.source = d.owner = a.number;
         d.dest = dest;
         d.size = size;
         d.order = order_low(a.place, a.launched);
@@ -329,6 +370,59 @@ private:
         else carry_on(id, what, absence.after(this->now));
     }
 
+    // A one-sided operation has reached its target: execute it, now or at the start of the target's next call.
+    [[gnu::noinline]] void reaches(int32_t s) {
+        if (!m.in_calls) return execute(s);
+        this->accesses.await_call(details(s).dest, s);
+        within_call(details(s).dest, s, EXECUTES);
+    }
+
+    // Those that have waited for the same call are executed in the order of their arrivals: one may have been before its time.
+    void execute_next(int32_t s) {
+        const Details& d = details(s);
+        execute(this->accesses.next_in_call(slot(s).state & BACK ? d.source : d.dest));
+    }
+
+    // Do at the target what an operation asks for.
+    void execute(int32_t s) {
+        const Access& access = this->accesses.of(s);
+        if (access.lock < 0) return answer_access(s);
+        if (access.kind == ACCESS_UNLOCK) {
+            answer_access(s);
+            this->accesses.release(s);
+        } else {
+            this->accesses.ask(s);
+        }
+        for (int32_t each; (each = this->accesses.grant(s)) >= 0;) answer_access(each);
+    }
+
+    // Let the answer travel back to the origin.
+    void answer_access(int32_t s) {
+        Details& d = details(s);
+        std::swap(d.source, d.dest);
+        d.size = this->accesses.of(s).back;
+        Slot& slot = this->slot(s);
+        slot.state = (slot.state & ~ARRIVED) | BACK;
+        start_access(s, this->now);
+        if (slot.state & ARRIVED) this->come_back(s);
+    }
+
+    // Start the data of a one-sided operation, or of its answer; return what a call takes that starts them.
+    double start_access(int32_t s, double start) {
+        const Details& d = details(s);
+        const double limit = m.eager_limit[link(epoch(start), d.source, d.dest)];
+        const double begin = m.bytes[d.size] <= limit ? start : copied_from(d, start);
+        const Fare its = fare(link(epoch(begin), d.source, d.dest), d.size);
+        return call(its.at, depart(s, begin, couples(d.source, d.dest), false, its).busy);
+    }
+
+    void note_access(Actor& a, int32_t s, int32_t dest, int32_t size) {
+        a.launched++;
+        if (!out.messages) return;
+        observe(a.number, dest, size);
+        observe(dest, a.number, this->accesses.of(s).back);
+    }
+
     void transfer(int32_t s, double start) {
         Details& d = details(s);
         Slot& slot = this->slot(s);
@@ -347,7 +441,7 @@ private:
         if (slot.state & ARRIVED) wake(slot.waiter);
     }
 
-    // When the receiver begins to copy the data of a rendezvous: once it has copied those before.
+    // When the receiver begins to copy data that its sender has not copied: once it has copied those before.
     double copied_from(const Details& d, double start) {
         if (!m.copies_in_turn) return start;
         const double takes = m.copy[link(epoch(start), d.source, d.dest) * m.sizes + d.size];

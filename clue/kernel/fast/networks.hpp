@@ -320,7 +320,7 @@ private:
         flow.version = next_version(flow.version);
         const Details& d = core.details(flow.slot);
         const double time = flow.updated + (left > 0.0 ? left : 0.0) / flow.rate;
-        core.events.push({time, order_high(ACTION, d.source), d.order, kept != 0.0 ? PASS : LEAVE, number, flow.version});
+        core.events.push({time, order_high(ACTION, d.owner), d.order, kept != 0.0 ? PASS : LEAVE, number, flow.version});
     }
 
     // A flow has proceeded so far that its sender is free.

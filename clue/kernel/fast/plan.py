@@ -198,8 +198,6 @@ class Plan:
     """
 
     def __init__(self, program: Program, loops: LoopsLayout | None = None) -> None:
-        if program.columns.are(Op.RMA).any():
-            raise NotCoveredError(f"{program.name} has one-sided operations, which the fast engine does not cover")
         self.program = program
         self.lock = Lock()
         self._loops = loops
@@ -229,6 +227,16 @@ class Plan:
         ctypes.memmove(ctypes.byref(like.layout), ctypes.byref(self.layout), ctypes.sizeof(ProgramLayout))
         like.layout.give("cpu", np.ascontiguousarray(program.columns.cpu))
         return like
+
+    @property
+    def takes_locks(self) -> bool:
+        """Whether ranks take locks that exclude others, so that the order of their requests matters."""
+        return bool(self.layout.locks)
+
+    @property
+    def accesses_directly(self) -> bool:
+        """Whether origins do operations on the memory of ranks of their node, so that placements differ in more."""
+        return bool(self.layout.empty_size >= 0)
 
     @property
     def sizes(self) -> list[int]:
@@ -313,11 +321,16 @@ class Plan:
 
     @cached_property
     def _channels(self) -> _Longs:
-        """Sender · ranks + receiver of the program's own messages."""
+        """Sender · ranks + receiver of the program's own messages, and of the answers of one-sided operations."""
         program = self.program
-        rows = np.flatnonzero(program.columns.are(Op.SEND, Op.ISEND) & (program.peers >= 0))
-        senders = np.searchsorted(program.offsets, rows, side="right") - 1
-        return np.unique(senders * program.ranks + program.peers[rows])
+        rows = np.flatnonzero(program.columns.are(Op.SEND, Op.ISEND, Op.RMA) & (program.peers >= 0))
+        senders, receivers = (
+            np.searchsorted(program.offsets, rows, side="right") - 1,
+            program.peers[rows].astype(np.int64),
+        )
+        answered = program.columns.op[rows] == Op.RMA
+        answers = receivers[answered] * program.ranks + senders[answered]
+        return np.unique(np.concatenate([senders * program.ranks + receivers, answers]))
 
     @cached_property
     def received(self) -> tuple[list[int], _Longs]:

@@ -36,6 +36,9 @@ public:
         return static_cast<int32_t>(keys_.size()) - 1;
     }
 
+    // The number of keys.
+    int64_t size() const { return static_cast<int64_t>(keys_.size()); }
+
 private:
     static size_t hash(const Key& k) {
         uint64_t x = (static_cast<uint64_t>(static_cast<uint32_t>(k.a)) << 32 | static_cast<uint32_t>(k.b)) * 0x9E3779B97F4A7C15u;
@@ -109,7 +112,8 @@ public:
         p.left_over = 0;
         for (Channel& c : channels_) p.left_over += number_rest(c);
         for (const auto& [row, other] : same_) rows_[row].slot = rows_[other].slot;
-        p.slots = messages_;
+        number_accesses(p);
+        p.slots = messages_ + p.one_sided;
         p.channels = static_cast<int64_t>(channels_.size());
         hand_over(p);
         return true;
@@ -147,6 +151,7 @@ private:
         row.slot = -1;
         const uint8_t op = p.op[i];
         if (op == OP_WAIT) return read_wait(p, me, i);
+        if (op == OP_RMA) return read_access(p, me, i);
         const Call& call = remembered(p, me, i);
         row.shape = call.shape;
         if (call.channel >= 0 && p.loops) {
@@ -191,6 +196,25 @@ private:
         rows_[i].shape = shape({waited_ - first, -1, p.region[i], p.flags[i], OP_WAIT, 0});
     }
 
+    void read_access(const Program& p, int32_t me, int64_t i) {
+        const int32_t peer = p.peer[i];
+        rows_[i].shape = shape({peer < 0 ? -1 : size(p.nbytes[i]), peer, p.region[i], p.flags[i], OP_RMA, 1});
+        if (peer < 0) return;
+        const int64_t back = p.count[i] ? p.extras[p.extra_offsets[me] + p.extra[i]] : 0;
+        const auto kind = static_cast<uint8_t>(p.tag[i]);
+        int32_t lock = -1;
+        if (kind == ACCESS_DIRECT) {
+            empty_size_ = size(0);
+        } else if (kind != ACCESS_DATA) {
+            lock = locks_.of({p.context[p.comm[i]], peer, 0, 0});
+            if (lock == static_cast<int32_t>(excludes_.size())) excludes_.push_back(false);
+            if (kind == ACCESS_EXCLUSIVE_LOCK) excludes_[lock] = true;
+        }
+        accesses_.push_back({size(back), pairs_.of({me, peer, 0, 0}), lock, -1, kind});
+        access_rows_.push_back(static_cast<int32_t>(i));
+        begin_request(p.request[i], i, SEND_HELD);
+    }
+
     const Call& remembered(const Program& p, int32_t me, int64_t i) {
         const Key key = key_of(p, i);
         Call& known = calls_[key.hash()];
@@ -205,8 +229,7 @@ private:
         int32_t size = -1;
         if (sends(p, i)) {
             call.channel = channel({p.context[comm], me, peer, p.tag[i]});
-            size = sizes_.of({static_cast<int32_t>(p.nbytes[i] >> 32), static_cast<int32_t>(p.nbytes[i] & 0xffffffff), 0, 0});
-            if (size == static_cast<int32_t>(bytes_.size())) bytes_.push_back(p.nbytes[i]);
+            size = this->size(p.nbytes[i]);
         } else if (takes(p, i) || looks(p, i)) {
             call.channel = channel({p.context[comm], peer, me, p.tag[i]});
         } else if (is_collective(p.op[i])) {
@@ -214,6 +237,12 @@ private:
         }
         call.shape = shape({size, peer, p.region[i], p.flags[i], p.op[i], p.request[i] != NO_REQUEST});
         return call;
+    }
+
+    int32_t size(int64_t nbytes) {
+        const int32_t number = sizes_.of({static_cast<int32_t>(nbytes >> 32), static_cast<int32_t>(nbytes & 0xffffffff), 0, 0});
+        if (number == static_cast<int32_t>(bytes_.size())) bytes_.push_back(nbytes);
+        return number;
     }
 
     int32_t channel(const Numbering::Key& key) {
@@ -295,15 +324,37 @@ private:
         return left;
     }
 
+    // Number the messages of one-sided operations, after all others, and the locks that somebody asks for exclusively: requests
+    // for the others are granted at once.
+    void number_accesses(Program& p) {
+        Numbering numbers, holds;
+        for (Access& each : accesses_) {
+            if (each.lock < 0) continue;
+            each.lock = excludes_[each.lock] ? numbers.of({each.lock, 0, 0, 0}) : -1;
+            if (each.lock < 0) continue;
+            each.hold = holds.of({each.lock, each.pair, 0, 0});
+        }
+        for (size_t k = 0; k < accesses_.size(); ++k) rows_[access_rows_[k]].slot = messages_ + static_cast<int32_t>(k);
+        p.one_sided = static_cast<int64_t>(accesses_.size());
+        p.pairs = pairs_.size();
+        p.locks = numbers.size();
+        p.holds = holds.size();
+        p.empty_size = empty_size_;
+    }
+
     void hand_over(Program& p) {
         shapes_.shrink_to_fit();
+        accesses_.shrink_to_fit();
         p.rows = rows_.data();
         p.shapes = shapes_.data();
         p.waits = waits_.data();
         p.fork_offsets = fork_offsets_.data();
         p.sizes = bytes_.data();
+        p.accesses = accesses_.data();
         p.distinct_sizes = static_cast<int64_t>(bytes_.size());
-        numbering_ = sizes_ = shape_numbers_ = Numbering();
+        numbering_ = sizes_ = shape_numbers_ = pairs_ = locks_ = Numbering();
+        excludes_ = {};
+        access_rows_ = {};
         channels_ = {};
         open_ = {};
         far_ = {};
@@ -315,15 +366,18 @@ private:
     Pages<Requests> waits_{0};
     std::vector<int64_t> fork_offsets_;
     std::vector<int64_t> bytes_;
+    std::vector<Access> accesses_;
     // Temporary data.
-    Numbering numbering_, sizes_, shape_numbers_;
+    Numbering numbering_, sizes_, shape_numbers_, pairs_, locks_;
+    std::vector<bool> excludes_;         // of each lock of a window's member, whether somebody asks for it exclusively
+    std::vector<int32_t> access_rows_;
     std::vector<Channel> channels_;
     std::vector<Call> calls_;
     std::vector<int32_t> open_, serial_, touched_;
     std::unordered_map<int64_t, int32_t> far_;
     std::vector<std::pair<int32_t, int32_t>> same_;  // rows without a message of their own, and the rows whose message they have
     int64_t forks_ = 0;
-    int32_t messages_ = 0, waited_ = 0;
+    int32_t messages_ = 0, waited_ = 0, empty_size_ = -1;
     Stop* stop_ = nullptr;
 };
 

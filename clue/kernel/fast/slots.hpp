@@ -23,6 +23,8 @@ enum State : int32_t {
     ARRIVED = 16,    // its arrival is known
     HELD = 32,       // eager, but its sender is not free at the end of the call
     CONFIRMED = 64,  // … before the receiver's library has acknowledged it, or has read its data
+    ONE_SIDED = 128, // … before its answer is there: no receive takes it
+    BACK = 256,      // … and is on its way
 };
 
 struct Slot {
@@ -46,6 +48,7 @@ struct Details {
     uint64_t order;        // actor and serial
     int32_t source, dest;  // numbered over all instances
     int32_t size;
+    int32_t owner;         // rank to which its actions belong: the one that began it
     int32_t sender;        // actor that waits for `sent`, + 1
 };
 

@@ -138,6 +138,9 @@ def makespans(
         MemoryError: If there is too little memory.
     """
     plan = plan_of(program)
+    if plan.takes_locks:
+        # Times decide who gets a lock first, and a delay may even shorten the makespan.
+        raise NotCoveredError(f"{program.name} takes locks that exclude others")
     found = np.full(len(candidates), np.nan)
     done = 0
     for (choices, *_), group in _alike(plan, candidates).items():
@@ -149,15 +152,16 @@ def makespans(
     return found
 
 
-def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[Choices, int, bool, object], list[int]]:
-    """Group candidates by collectives, instances, whether they have bursts of their own, and what calls cost."""
-    groups: dict[tuple[Choices, int, bool, object], list[int]] = {}
+def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[Choices, int, bool, object, object], list[int]]:
+    """Group candidates by collectives, instances, whether they have bursts of their own, and what calls cost and do."""
+    groups: dict[tuple[Choices, int, bool, object, object], list[int]] = {}
     for i, each in enumerate(candidates):
         network = each.machine.network
         with plan.lock:
             choices = plan.choices(network, plan.sharing(each.placement))
         pays = network.states_overheads, network.states_completions
-        key = choices, each.instances, each.bursts is None, pays
+        where = each.placement.nodes if plan.accesses_directly else None
+        key = choices, each.instances, each.bursts is None, pays, where
         groups.setdefault(key, []).append(i)
     return groups
 

@@ -40,6 +40,7 @@ enum CostKind : int32_t {
     COMPLETING,      // source, dest: what a receive takes beyond its call
     ENVELOPE,        // source, dest
     BUSY,            // source, dest, size: the call of a send
+    COPYING,         // source, dest, size: how much longer a message takes than an empty one
     ANY_SIZE,        // source, dest, size: [3] at the sender, further time until arrival, the answer; eager or not by its mode
     SMALL,           // the same, of a message that is eager by its size
     LARGE            // the same, of one that is a rendezvous by its size
@@ -58,6 +59,8 @@ enum Code : int32_t {
     AWAIT,     // c = max(c, r[a])
     LOOK,      // c = max(c, min(r[a], r[b] + cost))
     SEE,       // c = max(c, r[a] + cost)
+    BEHIND,    // r[b] = max(r[a], r[b])
+    ANSWER,    // r[a] = (r[b] + send) + transmission
     MEET       // start = max(r[a], r[b]) + answer; r[a] = (start + send) + transmission; r[b] = start + send
 };
 
@@ -95,6 +98,8 @@ struct Silent {
     void forget(int64_t, int64_t) {}
     void send(int64_t, CostKind, int32_t, int32_t, int32_t) {}
     void go(int64_t, CostKind, int32_t, int32_t, int32_t) {}
+    void access(int64_t, int32_t, int32_t, int32_t, bool) {}
+    void answer(int64_t, int64_t, int32_t, int32_t, int32_t) {}
     void ready(int64_t, CostKind, int32_t, int32_t, int32_t) {}
     void post(int64_t) {}
     void transfer(int64_t) {}
@@ -173,6 +178,29 @@ public:
         step.code = GO;
         step.b = message(s).sender = new_register();
         pay(BUSY, source, dest, size);
+    }
+
+    // Begin a one-sided operation; `overheads`: its call may take another time than its data.
+    void access(int64_t s, int32_t origin, int32_t target, int32_t size, bool overheads) {
+        Message& m = message(s);
+        m.time = new_register();
+        m.sender = new_register();
+        write(overheads ? GO : SEND, m.time, m.sender, cost(ANY_SIZE, origin, target, size));
+        if (overheads) pay(BUSY, origin, target, size);
+    }
+
+    // It has reached its target, which is not before those before it of the same pair; its answer travels back.
+    void answer(int64_t s, int64_t pair, int32_t origin, int32_t target, int32_t back) {
+        Message& m = message(s);
+        if (pair >= static_cast<int64_t>(reached_.size())) reached_.resize(static_cast<size_t>(pair) + 1, -1);
+        int32_t& reached = reached_[pair];
+        if (reached < 0) {
+            reached = std::exchange(m.time, -1);
+        } else {
+            write(BEHIND, m.time, reached);
+            release(m.time);
+        }
+        write(ANSWER, m.sender, reached, cost(ANY_SIZE, target, origin, back));
     }
 
     void ready(int64_t s, CostKind kind, int32_t source, int32_t dest, int32_t size) {
@@ -283,6 +311,7 @@ private:
     std::vector<Message> messages_;
     std::vector<int32_t> clocks_;  // register of each actor's clock
     std::vector<int32_t> worlds_;
+    std::vector<int32_t> reached_;  // register of each origin and target: when the latest operation reached the target
     std::vector<int32_t> free_;
     int32_t selected_ = -1;
     bool looks_ = false;
@@ -340,7 +369,7 @@ private:
 class Block {
 public:
     Block(const Tape& tape, const Program& program, Stop* stop)
-        : tape_(tape), stop_(stop), regions_(program.regions), registers_(static_cast<size_t>(tape.registers) * LANES), row_of_(tape.costs.size()) {}
+        : tape_(tape), stop_(stop), regions_(program.regions), empty_size_(program.empty_size), registers_(static_cast<size_t>(tape.registers) * LANES), row_of_(tape.costs.size()) {}
 
     // Compute the makespan on each machine; `agrees`: whether a replay of that machine would do the same operations. `bursts`: for
     // each lane the seconds of every op's burst, or null for those of the program.
@@ -434,6 +463,11 @@ private:
                 case RECEIVING: *row = m.receive[link]; break;
                 case COMPLETING: *row = m.completion[link]; break;
                 case ENVELOPE: *row = m.envelope[link]; break;
+                case COPYING: {
+                    const double longer = m.travel[link * m.sizes + c.z] - m.travel[link * m.sizes + empty_size_];
+                    *row = longer > 0.0 ? longer : 0.0;
+                    break;
+                }
                 case BUSY: {
                     const int64_t at = link * m.sizes + c.z;
                     *row = m.call[at] < 0.0 ? m.send[at] : m.call[at];
@@ -509,6 +543,16 @@ private:
                     break;
                 }
                 case SEE: c = later(Times::load(registers_.at(step.a)) + Times::load(table_->at(row_of[step.cost])), c); break;
+                case BEHIND: {
+                    double* reached = registers_.at(step.b);
+                    later(Times::load(registers_.at(step.a)), Times::load(reached)).store(reached);
+                    break;
+                }
+                case ANSWER: {
+                    const double* costs = table_->at(row_of[step.cost]);
+                    ((Times::load(registers_.at(step.b)) + Times::load(costs)) + Times::load(costs + LANES)).store(registers_.at(step.a));
+                    break;
+                }
                 case MEET: transfer(table_->at(row_of[step.cost]), registers_.at(step.a), registers_.at(step.b)); break;
                 default: break;
             }
@@ -525,7 +569,7 @@ private:
 
     const Tape& tape_;
     Stop* const stop_;
-    const int64_t regions_;
+    const int64_t regions_, empty_size_;
     Aligned registers_;
     std::vector<int32_t> row_of_;
     std::unique_ptr<Aligned> table_;

@@ -19,7 +19,7 @@ from clue.kernel.reference.accesses import Access, Accesses, Origin
 from clue.kernel.reference.actor import Instance
 from clue.kernel.reference.matching import Message
 from clue.kernel.reference.rank import Rank
-from clue.kernel.reference.virtual_machine import VirtualMachine
+from clue.kernel.reference.virtual_machine import VirtualMachine, wake
 from clue.kernel.reference.virtual_time import ACTIONS_END
 from clue.trace import REDUCTIONS
 
@@ -55,6 +55,19 @@ class LiveAccesses(Accesses):
         access = super().started(rank, row, message)
         access.payload = self._mailboxes.outgoing[rank.rank]
         self._mailboxes.largest = max(self._mailboxes.largest, row.nbytes, access.back)
+        return access
+
+    def start_directly(self, rank: Origin, row: Row) -> Access:
+        """Let an operation act on the memory of its target once all that happens before it has happened."""
+        access = super().start_directly(rank, row)
+        message, access.end = access.message, None
+
+        def execute() -> None:
+            access.outcome, access.end = self.execute(access), message.arrival
+            wake(access)
+
+        assert message.arrival is not None
+        rank.machine.at(message.arrival, message.order, execute)
         return access
 
     def execute(self, access: Access) -> Any:

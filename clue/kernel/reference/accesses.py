@@ -143,13 +143,7 @@ class Accesses:
         """Let the origin execute an operation at the time of its clock, which it advances."""
         message = rank.access_directly(row.peer, row.nbytes, row.entries[0] if row.entries else 0)
         access = self.started(rank, row, message)
-
-        def execute() -> None:
-            access.outcome, access.end = self.execute(access), rank.machine.env.now
-            wake(access)
-
-        assert message.arrival is not None
-        rank.machine.at(message.arrival, message.order, execute)
+        access.end = message.arrival
         return access
 
     def started(self, rank: Origin, row: Row, message: Message) -> Access:

@@ -221,7 +221,8 @@ class Actor:
         """Write and read data in the memory of a rank of this node; return a message that arrives when that is done."""
         message = self._message_to(dest, nbytes)
         there, here, empty = (self.costs.message(self.number, message.dest, m, self.clock) for m in (nbytes, back, 0))
-        self.spend(Activity.SEND, (empty.send if empty.call is None else empty.call) + (there.copied + here.copied))
+        for seconds in (empty.send if empty.call is None else empty.call, there.copied, here.copied):
+            self.spend(Activity.SEND, seconds)
         message.arrival = self.clock
         return message
 
