@@ -4,8 +4,7 @@ Calls that are not listed are not recorded: they are local queries and bookkeepi
 Info, Wtime, attributes, names, error handlers, making datatypes, Reduce_local, Alloc_mem), and their cost is part of
 the burst around them. Calls that C code makes without mpi4py are not recorded either.
 
-Only named and timed (``OTHER``): files, sessions, collectives on intercommunicators, connecting to other programs,
-fault tolerance, generalized requests.
+Only named and timed (``OTHER``): files, sessions, connecting to other programs, fault tolerance, generalized requests.
 """
 
 from __future__ import annotations

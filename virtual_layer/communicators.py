@@ -35,15 +35,17 @@ class RecordedComm:
         key: The same on all members; ``None`` if the simulator cannot know the members (Connect, Join).
         group: Its members in order; of an intercommunicator, the local ones.
         remote: The remote members of an intercommunicator, else ``None``.
+        peers: The members to which ranks in calls refer: the remote ones, or all.
         known: Whether its members are known, so that its messages can be simulated.
         plain: Whether collectives on it can be simulated: known and not an intercommunicator.
         made: Number of communicators and windows made of it so far by collective calls.
         neighbors: Sources and destinations of its topology, once asked for.
-        privates: Its private duplicates, which the program does not see, by purpose.
+        privates: Its private communicators, which the program does not see, by purpose and members.
     """
 
     __slots__ = (
-        "flags", "group", "index", "key", "known", "made", "name", "neighbors", "plain", "privates", "rank", "remote",
+        "flags", "group", "index", "key", "known", "made", "name", "neighbors", "peers", "plain", "privates", "rank",
+        "remote",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0917 - six fields of one thing
@@ -56,10 +58,11 @@ class RecordedComm:
         self.rank = rank
         self.group = tuple(group)
         self.remote = None if remote is None else tuple(remote)
+        self.peers = self.group if self.remote is None else self.remote
         self.flags = 0 if remote is None else int(Flag.INTER)
         self.made = 0
         self.neighbors: tuple[list[int], list[int]] | None = None
-        self.privates: dict[str, RecordedComm] = {}
+        self.privates: dict[tuple[str, object], RecordedComm] = {}
         self.known = key is not None
         self.plain = self.known and remote is None
 
@@ -153,17 +156,17 @@ class Communicators(dict[int, RecordedComm]):
             for each in [each for each, known in self.items() if known in private]:
                 del self[each]
 
-    def private(self, owner: RecordedComm, purpose: str, *, inter: bool = True) -> RecordedComm:
+    def private(self, owner: RecordedComm, purpose: str, members: tuple[Identity, ...] | None = None) -> RecordedComm:
         """Return a private duplicate, which the program does not see: mpi4py reduces objects on one, for instance.
 
-        Without ``inter`` it has the local members only.
+        With ``members`` it is an intracommunicator of these.
         """
-        known = owner.privates.get(purpose)
+        known = owner.privates.get((purpose, members))
         if known is None:
-            remote = owner.remote if inter else None
-            parts = (owner.key, purpose) if inter else (owner.key, purpose, owner.group[:1])
-            key = derive_key(*parts) if owner.known else None
-            known = owner.privates[purpose] = self._list(purpose, key, owner.rank, owner.group, remote)
+            group, remote = (owner.group, owner.remote) if members is None else (members, None)
+            rank = owner.rank if members is None else members.index(self.me)
+            key = derive_key(owner.key, purpose, *[members] * (members is not None)) if owner.known else None
+            known = owner.privates[purpose, members] = self._list(purpose, key, rank, group, remote)
         return known
 
     def window(self, parent: RecordedComm) -> RecordedComm:
@@ -179,7 +182,7 @@ class Communicators(dict[int, RecordedComm]):
         """
         self[comm.handle] = self.private(owner, "inner")
         if local is not None:
-            self[local.handle] = self.private(owner, "inner local", inter=False)
+            self[local.handle] = self.private(owner, "inner local", owner.group)
 
     def _members(self, comm: Any, parent: RecordedComm) -> tuple[Sequence[Identity], Sequence[Identity] | None]:
         group = self._identify(comm.Get_group(), [parent])

@@ -11,7 +11,7 @@ from clue.kernel import simulate
 from clue.machine import Contention, Curve, FactorTable, Flows, Machine, NoContention, Ports, Progress
 from clue.machine.contention.topology import Switch
 from clue.result import Part
-from clue.trace import Access, Op, TraceBuilder
+from clue.trace import Access, Flag, Op, TraceBuilder
 from tests.kernel.cases import (
     ANSWER,
     ENGINES,
@@ -124,6 +124,18 @@ def test_answers_delay_each_other(engine: str, contention: Contention, ends: lis
     for rank in (1, 2):
         trace[rank].wait(trace[rank].rma(0, 0, GET))
     assert finishes(trace, on, engine)[1:] == pytest.approx(ends, rel=1e-9)
+
+
+@ENGINES
+def test_answers_take_the_place_of_their_origins_among_simultaneous_events(engine: str) -> None:
+    """An answer to rank 1 comes from rank 3; data of rank 2 that reach the port of rank 1 at that time wait."""
+    on = machine(4)
+    on = replace(on, network=replace(on.network, contention=Ports()))
+    trace = TraceBuilder(4)
+    trace[1].wait(trace[1].rma(3, 0, GET))
+    trace[2].compute(ANSWER)
+    trace[2].send(1, GET, flags=Flag.BUFFERED)
+    assert finishes(trace, on, engine)[1] == pytest.approx(ANSWER + TRAVEL, rel=1e-12)
 
 
 LOCAL = ANSWER / 10

@@ -22,7 +22,7 @@ from clue.machine import Machine, Placement
 from clue.recording import record
 from clue.result import Result
 from clue.trace import COLLECTIVES, Flag, Trace
-from tests.live import every_access, every_collective, every_message
+from tests.live import every_access, every_bridge, every_collective, every_message
 from virtual_layer.catalogue import CALLS, COLLECTIVE_CALLS, MESSAGES, REQUESTS, MpiCall, title
 
 pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
@@ -95,6 +95,7 @@ class Every:
 
 
 MESSAGING, COLLECTIVELY, ACCESSING = Every(every_message, 2), Every(every_collective, 3), Every(every_access, 3)
+BRIDGING = Every(every_bridge, 3)
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +154,20 @@ def test_one_sided_calls_take_as_long_recorded_as_live(tmp_path: Path, contentio
     recorded, on = ACCESSING.recorded(tmp_path), machine(tmp_path, contention)
     lived = ACCESSING.compare(recorded, on, tmp_path, nodes)
     assert figures(simulate(lived, on, nodes)) == figures(simulate(recorded, on, nodes))
+    assert not lived.left_out()
+    assert not recorded.left_out()
+
+
+@pytest.mark.parametrize(
+    ("contention", "library", "nodes"),
+    [("none", "mpich", (0, 1, 2)), ("ports", "openmpi", (0, 1, 2)), ("ports", "mpich", (0, 0, 1))],
+)
+def test_calls_between_groups_take_as_long_recorded_as_live(
+    tmp_path: Path, contention: str, library: str, nodes: tuple[int, ...]
+) -> None:
+    """All times of all ranks are equal, and nothing is left out."""
+    recorded, on = BRIDGING.recorded(tmp_path), machine(tmp_path, contention, "1 KB", library)
+    lived = BRIDGING.compare(recorded, on, tmp_path, nodes)
     assert not lived.left_out()
     assert not recorded.left_out()
 

@@ -155,8 +155,8 @@ def others(recorded: Recorded) -> Trace:
 def test_nonblocking_collectives_have_requests(others: Trace) -> None:
     """A nonblocking collective is an op with a request, which a wait completes."""
     started = [row for row in calls(others, 0) if row.flags == Flag.NONBLOCKING and row.op is not Op.NEIGHBOR]
-    assert [row.op for row in started] == [Op.BARRIER, Op.BCAST, Op.ALLREDUCE]
-    assert named(others, 0, "Waitall")[0].extras == tuple(row.request for row in started)
+    assert [row.op for row in started] == [Op.BARRIER, Op.BCAST, Op.ALLREDUCE, Op.BARRIER]
+    assert named(others, 0, "Waitall")[0].extras == tuple(row.request for row in started[:3])
 
 
 @pytest.mark.parametrize(("call", "then"), [("Ireduce_scatter", Op.REDUCE_SCATTER), ("Reduce_scatter_init", Op.LOCAL)])
@@ -186,10 +186,103 @@ def test_neighbourhoods_list_their_edges(others: Trace) -> None:
     assert named(others, 2, "Neighbor_alltoallw")[0].extras == (1, 0, 8, 1, 1)
 
 
-def test_collectives_between_groups_are_not_modelled(others: Trace) -> None:
-    """Collectives on an intercommunicator, and the waits for them, are recorded with name and time only."""
-    assert [row.op for row in calls(others, 0)[-3:]] == [Op.OTHER, Op.OTHER, Op.OTHER]
-    assert [row.call for row in calls(others, 0)[-3:]] == ["Barrier", "Ibarrier", "Wait"]
+def test_groups_meet_on_their_union(others: Trace) -> None:
+    """Collectives on an intercommunicator without a root take place there; a wait completes those with a request."""
+    blocking, begun, waited = calls(others, 0)[-3:]
+    assert [blocking.op, begun.op, waited.op] == [Op.BARRIER, Op.BARRIER, Op.WAIT]
+    assert waited.request == begun.request
+    assert {each.comm for each in (blocking, begun)} == {blocking.comm}
+    place = others.head.communicators[blocking.comm]
+    assert (place.name, place.group, place.remote) == ("union", (0, 1, 2), None)
+
+
+@pytest.fixture(scope="module")
+def between(recorded: Recorded) -> Trace:
+    """Return the trace of collectives between rank 0, alone, and ranks 1 and 2."""
+    return recorded(
+        """
+        import numpy as np
+        half = comm.Split(rank > 0, 0)
+        bridge = half.Create_intercomm(0, comm, 1 if rank == 0 else 0)
+        first, none = MPI.ROOT if rank == 0 else 0, None
+        second = {0: 1, 1: MPI.PROC_NULL, 2: MPI.ROOT}[rank]
+        others = bridge.Get_remote_size()
+        one, all_of_them = np.ones(5), np.ones(5 * others)
+        bridge.Bcast(one, first)
+        bridge.Gather(*((none, all_of_them) if rank == 0 else (one, none)), first)
+        bridge.Scatter(*((all_of_them, none) if rank == 0 else (none, one)), first)
+        bridge.Reduce(*{0: (one, none), 1: (none, none), 2: (none, one)}[rank], MPI.SUM, second)
+        bridge.Allgather(one, all_of_them)
+        bridge.Alltoall(all_of_them, all_of_them.copy())
+        bridge.Allreduce(one, one.copy())
+        bridge.Reduce_scatter_block(np.ones(4), np.ones(4 // (3 - others)))
+        bridge.bcast(bytes(1000), first)
+        bridge.gather(bytes(1000), second)
+        bridge.allgather(bytes(1000))
+        bridge.alltoall([bytes(1000)] * others)
+        bridge.reduce([rank], root=second)
+        bridge.allreduce([rank])
+        """,
+        RANKS,
+    )
+
+
+def _placed(trace: Trace, name: str) -> list[list[tuple[Op, tuple[int, ...], int, tuple[int, ...]]]]:
+    """Return, by rank, the op, the members of the communicator, the size and the sizes of the rows of a call."""
+    return [
+        [(row.op, trace.head.communicators[row.comm].group, row.nbytes, row.extras) for row in named(trace, rank, name)]
+        for rank in range(RANKS)
+    ]
+
+
+def test_a_root_meets_the_other_group(between: Trace) -> None:
+    """The root contributes nothing to a gather or a scatter; the others of its group have no part in them."""
+    everyone, pair = (0, 1, 2), (2, 0)
+    assert _placed(between, "Bcast") == [[(Op.BCAST, everyone, 40, ())]] * 3
+    assert _placed(between, "Gather") == [[(Op.GATHERV, everyone, 40 * (rank > 0), ())] for rank in range(3)]
+    assert _placed(between, "Scatter") == [[(Op.SCATTERV, everyone, 40 * (rank > 0), ())] for rank in range(3)]
+    zero, one, two = _placed(between, "Reduce")
+    assert zero == two == [(Op.REDUCE, pair, 40, ())]
+    assert [row[0] for row in one] == [Op.LOCAL]
+    assert {row.peer for name in ("Bcast", "Gather", "Reduce") for row in named(between, 2, name)} == {0}
+    assert between.head.communicators[named(between, 2, "Reduce")[0].comm].name == "root"
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("Allgather", 40), ("Alltoall", 40), ("Allreduce", 40), ("Reduce_scatter_block", 32)]
+)
+def test_each_member_exchanges_blocks_with_the_other_group(between: Trace, name: str, size: int) -> None:
+    """Rank 0 sends two blocks, the others one: for a reduction the whole vector."""
+    zero, one, two = _placed(between, name)
+    assert zero == [(Op.ALLTOALLV, (0, 1, 2), 2 * size, (0, size, size))]
+    assert one == two == [(Op.ALLTOALLV, (0, 1, 2), size, (size, 0, 0))]
+
+
+def test_objects_are_exchanged_between_groups_behind_their_sizes(between: Trace) -> None:
+    """The sizes of pickles meet on the same communicators, 8 B each; a pickle has 1018 B."""
+    everyone, pair, pickle = (0, 1, 2), (2, 0), 1018
+    assert _placed(between, "bcast") == [[(Op.BCAST, everyone, 8, ()), (Op.BCAST, everyone, pickle, ())]] * 3
+    zero, one, two = _placed(between, "gather")
+    assert zero == [(Op.GATHER, pair, 8, ()), (Op.GATHERV, pair, pickle, ())]
+    assert [row[0] for row in one] == [Op.LOCAL]
+    assert two == [(Op.GATHER, pair, 8, ()), (Op.GATHERV, pair, 0, ())]
+    for name, head in (("allgather", Op.ALLGATHER), ("alltoall", Op.ALLTOALL)):
+        (sizes, pickles), *_ = _placed(between, name)
+        assert sizes[:3] == (head, everyone, 8)
+        assert pickles == (Op.ALLTOALLV, everyone, 2 * pickle, (0, pickle, pickle))
+
+
+def test_objects_are_reduced_within_a_group_and_sent_to_the_other(between: Trace) -> None:
+    """Each step is a size and a pickle. Rank 0 is a group, and sends to rank 2; both groups exchange their results."""
+    steps = [[(row.op, row.peer) for row in named(between, rank, "reduce")[::2]] for rank in range(RANKS)]
+    assert [step for step, _ in steps[0]] == [Op.SEND]
+    assert steps == [[(Op.SEND, 1)], [(Op.LOCAL, 0)], [(Op.RECV, 0)]]
+    ops = [[row.op for row in named(between, rank, "allreduce")] for rank in range(RANKS)]
+    swap = [Op.IRECV, Op.ISEND, Op.WAIT] * 2
+    assert ops[0] == [*swap, Op.BCAST, Op.BCAST]
+    assert ops[1] == [Op.RECV, Op.RECV, *swap, Op.BCAST, Op.BCAST]
+    assert ops[2] == [Op.SEND, Op.SEND, Op.BCAST, Op.BCAST]
+    assert not between.left_out()
 
 
 @pytest.fixture(scope="module")

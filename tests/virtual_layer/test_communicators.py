@@ -142,10 +142,14 @@ def test_communicators_of_groups_are_told_apart_by_their_tags(recorded: Recorded
 
 
 def test_constructors_are_ops_of_their_parent(made: Trace) -> None:
-    """A constructor collective on its parent is a COMM op; Create_group, Create_intercomm and Merge are only named."""
+    """Those of groups are COMM ops of what they make, or of the union of both; leaders meet by messages before."""
     assert [row.op for row in named(made, 1, "Split")] == [Op.COMM] * 3
     assert made.head.communicators[named(made, 1, "Sub")[0].comm].name == "Create_cart"
-    assert [named(made, 0, name)[0].op for name in ("Create_group", "Create_intercomm", "Merge")] == [Op.OTHER] * 3
+    group, bridge, merged = (named(made, 0, name) for name in ("Create_group", "Create_intercomm", "Merge"))
+    assert [row.op for row in (*group, *merged)] == [Op.COMM] * 2
+    assert made.head.communicators[group[0].comm].name == "Create_group"
+    assert made.head.communicators[merged[0].comm].name == "union"
+    assert [(row.op, row.nbytes) for row in bridge] == [(Op.ISEND, 4), (Op.RECV, 0), (Op.WAIT, 0), (Op.COMM, 0)]
     assert [row.op for row in named(made, 0, "Free")] == [Op.LOCAL]
 
 

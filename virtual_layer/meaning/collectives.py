@@ -1,15 +1,16 @@
 """Collective calls on buffers: blocking, nonblocking, persistent; v- and w-variants; neighbourhood collectives.
 
-Collectives on intercommunicators are not modelled.
+Those on intercommunicators are composed of others (:mod:`.across`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from clue.trace.ops import NO_REQUEST, Flag, Op
 from virtual_layer.communicators import RecordedComm
+from virtual_layer.meaning.across import composed
 from virtual_layer.meaning.arguments import (
     Arguments,
     Keywords,
@@ -22,29 +23,9 @@ from virtual_layer.meaning.arguments import (
     typed_block_sizes,
 )
 from virtual_layer.meaning.point_to_point import Describe, persistent, unmodelled
+from virtual_layer.meaning.share import Share
 from virtual_layer.recorder import Recorder
 from virtual_layer.requests import RecordedRequest
-
-
-class Share(NamedTuple):
-    """One rank's share of a collective, as the fields of a row.
-
-    Attributes:
-        op: Its op code.
-        root: Its root, if it has one.
-        nbytes: Size for this rank, bytes.
-        listed: Sizes by partner, bytes, if they differ.
-        flags: Flags of the call.
-        element: Bytes of an element, where its algorithm may cut a vector.
-    """
-
-    op: Op
-    root: int = 0
-    nbytes: int = 0
-    listed: Sequence[int] = ()
-    flags: int = 0
-    element: int = 0
-
 
 #: Size, bytes, of a count that mpi4py gathers (MPI_COUNT).
 _COUNT_BYTES = 8
@@ -65,27 +46,36 @@ def barrier(_mpi: Any, _comm: RecordedComm, _args: Arguments, _kwargs: Keywords)
 
 def bcast(mpi: Any, _comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a broadcast: its payload."""
-    message = argument(1, "buf")(args, kwargs)
-    root, size = argument(2, "root", 0)(args, kwargs), block_size(mpi, message)
-    return Share(Op.BCAST, root, size, element=element_size(mpi, message))
+    message, root = argument(1, "buf")(args, kwargs), argument(2, "root", 0)(args, kwargs)
+    if root == mpi.PROC_NULL:
+        return Share(Op.BCAST, root)
+    return Share(Op.BCAST, root, block_size(mpi, message), element=element_size(mpi, message))
 
 
 def _gathering(op: Op, own: Own) -> Reader:
     """Read a gather to a root: this rank's contribution."""
 
     def read(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
-        return Share(op, argument(3, "root", 0)(args, kwargs), _contribution(mpi, comm, args, kwargs, own))
+        root = argument(3, "root", 0)(args, kwargs)
+        return Share(op, root, 0 if _gives_nothing(mpi, root) else _contribution(mpi, comm, args, kwargs, own))
 
     return read
+
+
+def _gives_nothing(mpi: Any, root: int) -> bool:
+    """Tell whether a rank has no data of its own in a rooted collective: it is in the root's group of two."""
+    return root in {mpi.ROOT, mpi.PROC_NULL}
 
 
 def _scattering(op: Op, own: Own) -> Reader:
     """Read a scatter: the block this rank receives."""
 
     def read(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
-        received = _RECEIVE(args, kwargs)
+        received, root = _RECEIVE(args, kwargs), argument(3, "root", 0)(args, kwargs)
+        if _gives_nothing(mpi, root):
+            return Share(op, root)
         size = own(mpi, _SEND(args, kwargs), comm) if in_place(mpi, received) else block_size(mpi, received)
-        return Share(op, argument(3, "root", 0)(args, kwargs), size)
+        return Share(op, root, size)
 
     return read
 
@@ -100,11 +90,11 @@ def _allgathering(op: Op, own: Own) -> Reader:
 
 
 def _equal(mpi: Any, message: Any, comm: RecordedComm) -> int:
-    return block_size(mpi, message, len(comm.group))
+    return block_size(mpi, message, len(comm.peers))
 
 
 def _different(mpi: Any, message: Any, comm: RecordedComm) -> int:
-    return block_sizes(mpi, message, len(comm.group))[comm.rank]
+    return block_sizes(mpi, message, len(comm.peers))[comm.rank]
 
 
 gather, gatherv = _gathering(Op.GATHER, _equal), _gathering(Op.GATHERV, _different)
@@ -114,25 +104,28 @@ allgather, allgatherv = _allgathering(Op.ALLGATHER, _equal), _allgathering(Op.AL
 
 def alltoall(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read an alltoall: the block to each rank."""
-    size = block_size(mpi, _whichever(mpi, args, kwargs), len(comm.group))
+    size = block_size(mpi, _whichever(mpi, args, kwargs), len(comm.peers))
     return Share(Op.ALLTOALL, 0, size, flags=_placed(mpi, args, kwargs))
 
 
 def alltoallv(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read an alltoall of different sizes: the sizes to all ranks."""
-    sizes = block_sizes(mpi, _whichever(mpi, args, kwargs), len(comm.group))
+    sizes = block_sizes(mpi, _whichever(mpi, args, kwargs), len(comm.peers))
     return Share(Op.ALLTOALLV, 0, sum(sizes), sizes, _placed(mpi, args, kwargs))
 
 
 def alltoallw(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read an alltoall of different sizes and types: the sizes to all ranks."""
-    sizes = typed_block_sizes(_whichever(mpi, args, kwargs), len(comm.group))
+    sizes = typed_block_sizes(_whichever(mpi, args, kwargs), len(comm.peers))
     return Share(Op.ALLTOALLV, 0, sum(sizes), sizes, _placed(mpi, args, kwargs))
 
 
 def reduce(mpi: Any, _comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a reduction to a root: one rank's vector."""
-    return _reduction(mpi, Op.REDUCE, argument(4, "root", 0)(args, kwargs), args, kwargs)
+    root = argument(4, "root", 0)(args, kwargs)
+    if root == mpi.PROC_NULL:
+        return Share(Op.REDUCE, root)
+    return _reduction(mpi, Op.REDUCE, root, args, kwargs)
 
 
 def _reduction(mpi: Any, op: Op, root: int, args: Arguments, kwargs: Keywords) -> Share:
@@ -154,20 +147,29 @@ allreduce, scan, exscan = _vector(Op.ALLREDUCE), _vector(Op.SCAN), _vector(Op.EX
 
 def reduce_scatter_block(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a reduction scattered in equal blocks: the block this rank receives."""
+    if comm.remote is not None:
+        return _whole(mpi, args, kwargs)
     received, placed = _RECEIVE(args, kwargs), _placed(mpi, args, kwargs)
-    size = block_size(mpi, received, len(comm.group) if placed else 1)
+    size = block_size(mpi, received, len(comm.peers) if placed else 1)
     flags = placed | _BLOCK | operation_flags(mpi, _OPERATION(args, kwargs))
     return Share(Op.REDUCE_SCATTER, 0, size, (), flags, element_size(mpi, received))
 
 
 def reduce_scatter(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
     """Read a reduction scattered in blocks: the block this rank receives."""
+    if comm.remote is not None:
+        return _whole(mpi, args, kwargs)
     received, counts = _RECEIVE(args, kwargs), argument(3, "recvcounts")(args, kwargs)
     size, placed = block_size(mpi, received), _placed(mpi, args, kwargs)
     if placed and counts is not None:
         size = size * int(counts[comm.rank]) // max(sum(map(int, counts)), 1)
     flags = placed | operation_flags(mpi, argument(4, "op")(args, kwargs))
     return Share(Op.REDUCE_SCATTER, 0, size, (), flags, element_size(mpi, received))
+
+
+def _whole(mpi: Any, args: Arguments, kwargs: Keywords) -> Share:
+    """Read a reduction to blocks on an intercommunicator: each member of the other group needs the whole vector."""
+    return Share(Op.REDUCE_SCATTER, 0, block_size(mpi, _SEND(args, kwargs)))
 
 
 def neighbor_allgather(mpi: Any, comm: RecordedComm, args: Arguments, kwargs: Keywords) -> Share:
@@ -218,10 +220,10 @@ def blocking(read: Reader) -> Describe:
 
     def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
         comm = recorder.comms[args[0].handle]
-        if comm.plain:
-            emit(recorder, comm, read(recorder.mpi, comm, args, kwargs))
-        else:
+        if not comm.known:
             recorder.other()
+        elif not take_part(recorder, comm, read(recorder.mpi, comm, args, kwargs)):
+            recorder.emit(Op.LOCAL)
 
     return describe
 
@@ -232,8 +234,8 @@ def counted(describe: Describe) -> Describe:
     def describe_counted(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, memo: Any) -> None:
         comm = recorder.comms[args[0].handle]
         given = argument(3, "recvcounts")(args, kwargs) is not None or in_place(recorder.mpi, _SEND(args, kwargs))
-        if comm.plain and not given:
-            emit(recorder, comm, Share(Op.ALLGATHER, 0, _COUNT_BYTES))
+        if comm.known and not given:
+            take_part(recorder, comm, Share(Op.ALLGATHER, 0, _COUNT_BYTES))
         describe(recorder, result, args, kwargs, memo)
 
     return describe_counted
@@ -244,11 +246,13 @@ def nonblocking(read: Reader) -> Describe:
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
         comm = recorder.comms[args[0].handle]
-        if not comm.plain:
+        if not comm.known:
             return unmodelled(recorder, result)
         serial = recorder.requests.serial()
-        emit(recorder, comm, read(recorder.mpi, comm, args, kwargs), _NONBLOCKING, serial)
-        recorder.requests.add(result, RecordedRequest(result.handle, (serial,)))
+        begun = take_part(recorder, comm, read(recorder.mpi, comm, args, kwargs), _NONBLOCKING, serial)
+        if not begun:
+            recorder.emit(Op.LOCAL)
+        recorder.requests.add(result, RecordedRequest(result.handle, (serial,) if begun else ()))
         return None
 
     return describe
@@ -259,19 +263,29 @@ def prepared(read: Reader) -> Describe:
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
         comm = recorder.comms[args[0].handle]
-        if not comm.plain:
+        if not comm.known:
             persistent(recorder, result, None)
             return
         share = read(recorder.mpi, comm, args, kwargs)
 
         def start(pending: RecordedRequest) -> None:
             serial = recorder.requests.serial()
-            pending.serials = (serial,)
-            emit(recorder, comm, share, _STARTED, serial)
+            begun = take_part(recorder, comm, share, _STARTED, serial)
+            pending.serials = (serial,) if begun else ()
+            if not begun:
+                recorder.emit(Op.LOCAL)
 
         persistent(recorder, result, start)
 
     return describe
+
+
+def take_part(recorder: Recorder, comm: RecordedComm, share: Share, flags: int = 0, request: int = NO_REQUEST) -> bool:
+    """Write a collective, wherever it takes place; tell whether this rank has a part in it."""
+    found = composed(recorder, comm, share)
+    if found is not None:
+        emit(recorder, *found, flags, request)
+    return found is not None
 
 
 def emit(recorder: Recorder, comm: RecordedComm, share: Share, flags: int = 0, request: int = NO_REQUEST) -> None:

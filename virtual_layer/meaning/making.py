@@ -6,10 +6,15 @@ from typing import Any
 
 from clue.trace.ops import Flag, Op
 from virtual_layer import spawning
+from virtual_layer.communicators import RecordedComm
+from virtual_layer.meaning.across import union
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument
 from virtual_layer.meaning.point_to_point import Describe, unmodelled
 from virtual_layer.recorder import Recorder
 from virtual_layer.requests import RecordedRequest
+
+#: Size, bytes, of a rank's number in the messages by which the leaders of two groups exchange their members.
+RANK_BYTES = 4
 
 
 def constructor(name: str, *, same: bool = False) -> Describe:
@@ -18,12 +23,19 @@ def constructor(name: str, *, same: bool = False) -> Describe:
     def describe(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
         parent = recorder.comms[args[0].handle]
         recorder.comms.made_of(parent, result, name, same=same)
-        if parent.plain:
-            recorder.emit(Op.COMM, parent.index)
-        else:
-            recorder.other()
+        _agree(recorder, parent)
 
     return describe
+
+
+def _agree(recorder: Recorder, comm: RecordedComm | None) -> None:
+    """Write the agreement of the members of a communicator, if they are known; ``None``: this rank is no member."""
+    if comm is None:
+        recorder.emit(Op.LOCAL)
+    elif comm.known:
+        recorder.emit(Op.COMM, union(recorder, comm).index)
+    else:
+        recorder.other()
 
 
 def nonblocking_constructor(name: str) -> Describe:
@@ -33,10 +45,10 @@ def nonblocking_constructor(name: str) -> Describe:
         parent = recorder.comms[args[0].handle]
         comm, request = result
         recorder.comms.made_of(parent, comm, name, same=True)
-        if not parent.plain:
+        if not parent.known:
             return unmodelled(recorder, request)
         serial = recorder.requests.serial()
-        recorder.emit(Op.COMM, parent.index, flags=int(Flag.NONBLOCKING), request=serial)
+        recorder.emit(Op.COMM, union(recorder, parent).index, flags=int(Flag.NONBLOCKING), request=serial)
         recorder.requests.add(request, RecordedRequest(request.handle, (serial,)))
         return None
 
@@ -44,37 +56,52 @@ def nonblocking_constructor(name: str) -> Describe:
 
 
 def group_constructor(name: str) -> Describe:
-    """Describe a constructor that only the new members call: timed, not modelled."""
+    """Describe a constructor on which only the new members agree."""
     tag_of = argument(2, "tag", 0)
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-        recorder.other()
-        recorder.comms.made_by_group(recorder.comms[args[0].handle], result, name, tag_of(args, kwargs))
+        parent = recorder.comms[args[0].handle]
+        _agree(recorder, recorder.comms.made_by_group(parent, result, name, tag_of(args, kwargs)))
 
     return describe
 
 
 def constructor_of_groups(name: str, tag_place: int) -> Describe:
-    """Describe a constructor that the members of groups call without a communicator: timed, not modelled."""
+    """Describe a constructor on which the members of groups agree, without a communicator."""
     tag_of = argument(tag_place, "stringtag", "org.mpi4py")
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-        recorder.other()
-        recorder.comms.adopt(result, name, tag_of(args, kwargs))
+        _agree(recorder, recorder.comms.adopt(result, name, tag_of(args, kwargs)) if result else None)
 
     return describe
 
 
 def merge(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
-    """Describe Merge: a collective over both sides of an intercommunicator, timed, not modelled."""
-    recorder.other()
-    recorder.comms.made_of(recorder.comms[args[0].handle], result, "Merge")
+    """Describe Merge: both sides of an intercommunicator agree."""
+    parent = recorder.comms[args[0].handle]
+    recorder.comms.made_of(parent, result, "Merge")
+    _agree(recorder, parent)
 
 
 def bridge(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
-    """Describe Create_intercomm: a collective over two groups, timed, not modelled."""
-    recorder.other()
-    recorder.comms.bridge(recorder.comms[args[0].handle], result, argument(4, "tag", 0)(args, kwargs))
+    """Describe Create_intercomm: the leaders of two groups tell each other their members, then their own group."""
+    local, tag = recorder.comms[args[0].handle], argument(4, "tag", 0)(args, kwargs)
+    recorder.comms.bridge(local, result, tag)
+    if local.known and local.rank == argument(1, "local_leader")(args, kwargs):
+        peers, leader = recorder.comms[argument(2, "peer_comm")(args, kwargs).handle], argument(3, "remote_leader")
+        if peers.known:
+            _introduce(recorder, recorder.comms.private(peers, "bridge"), local, leader(args, kwargs), tag)
+        else:
+            recorder.other()
+    _agree(recorder, local)
+
+
+def _introduce(recorder: Recorder, channel: RecordedComm, local: RecordedComm, leader: int, tag: int) -> None:
+    """Write the messages by which a leader exchanges the members of its group with the other leader."""
+    sent = recorder.requests.serial()
+    recorder.emit(Op.ISEND, channel.index, leader, tag, RANK_BYTES * len(local.group), channel.flags, sent)
+    recorder.emit(Op.RECV, channel.index, leader, tag, 0, channel.flags)
+    recorder.emit(Op.WAIT, request=sent)
 
 
 def inner(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, _memo: Any) -> None:

@@ -15,10 +15,12 @@ from typing import Any
 
 from clue.trace.ops import Flag, Op
 from virtual_layer.communicators import RecordedComm
+from virtual_layer.meaning.across import composed, place_of
 from virtual_layer.meaning.arguments import Arguments, Keywords, argument, put
-from virtual_layer.meaning.collectives import Share, emit, neighborhood, neighbors
+from virtual_layer.meaning.collectives import emit, neighborhood, neighbors
 from virtual_layer.meaning.point_to_point import Describe, Selection, exchange, matched, start_send
 from virtual_layer.meaning.point_to_point import mrecv as receive_message
+from virtual_layer.meaning.share import Share
 from virtual_layer.pickles import Parcels
 from virtual_layer.recorder import Recorder
 
@@ -154,9 +156,9 @@ def collective(shares: Any, root_place: int = -1) -> Describe:
 
     def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, parcels: Parcels) -> None:
         comm = _sending(recorder, args, parcels)
-        if not comm.plain:
+        if not comm.known:
             return recorder.other()
-        _emit(recorder, comm, shares(parcels, root(args, kwargs) if root_place > 0 else 0))
+        _take_part(recorder, comm, shares(parcels, root(args, kwargs) if root_place > 0 else 0))
         return None
 
     return describe
@@ -183,13 +185,26 @@ def _emit(recorder: Recorder, comm: RecordedComm, shares: list[Share]) -> None:
         emit(recorder, comm, share, _PICKLED)
 
 
+def _take_part(recorder: Recorder, comm: RecordedComm, shares: list[Share]) -> None:
+    """Write a collective of sizes and one of pickles, wherever they take place."""
+    sizes, pickles = shares
+    for found in (place_of(recorder, comm, sizes), composed(recorder, comm, pickles)):
+        if found is None:
+            recorder.emit(Op.LOCAL)
+            return
+        emit(recorder, *found, _PICKLED)
+
+
 class ReductionSizes:
-    """The messages of a reduction of objects, in mpi4py's order, with the sizes of this rank's pickles."""
+    """The messages of a reduction of objects, in mpi4py's order, with the sizes of this rank's pickles.
+
+    On an intercommunicator each group reduces its own objects; the first members send the results.
+    """
 
     def __init__(self, recorder: Recorder, owner: RecordedComm, parcels: Parcels) -> None:
         self._recorder = recorder
-        self._owner = owner
-        self._comm = recorder.comms.private(owner, "objects")
+        self._bridge = recorder.comms.private(owner, "objects")
+        self._comm = self._bridge if owner.remote is None else recorder.comms.private(owner, "side", owner.group)
         self._dumped = iter(parcels.dumped)
         self._rank, self._size = owner.rank, len(owner.group)
         next(self._dumped, None)  # every reduction begins by copying the object, that is, by pickling it
@@ -199,14 +214,30 @@ class ReductionSizes:
         mask = 1
         while mask < self._size:
             if self._rank & mask:
-                self._send((self._rank & ~mask) % self._size)
+                self._send(self._comm, (self._rank & ~mask) % self._size)
             elif self._rank | mask < self._size:
-                self._receive(self._rank | mask)
+                self._receive(self._comm, self._rank | mask)
             mask <<= 1
         if root != 0 and self._rank == 0:
-            self._send(root)
+            self._send(self._comm, root)
         elif root != 0 and self._rank == root:
-            self._receive(0)
+            self._receive(self._comm, 0)
+
+    def reduce_for(self, root: int) -> None:
+        """Reduce for the other group, or, as its root, receive the result of the other group."""
+        mpi = self._recorder.mpi
+        if root == mpi.ROOT:
+            self._receive(self._bridge, 0)
+        elif root != mpi.PROC_NULL:
+            self.reduce(0)
+            if self._rank == 0:
+                self._send(self._bridge, root)
+
+    def exchange(self) -> None:
+        """Exchange the results of the two groups."""
+        if self._rank == 0:
+            for nbytes in (SIZE, next(self._dumped, 0)):
+                exchange(self._recorder, self._bridge, 0, 0, nbytes, 0, 0, 0, _PICKLED)
 
     def broadcast(self, loaded: list[int]) -> None:
         """Broadcast the result from rank 0; every rank has unpickled it last."""
@@ -224,13 +255,13 @@ class ReductionSizes:
                     exchange(self._recorder, self._comm, partner, 0, nbytes, partner, 0, 0, _PICKLED)
             mask <<= 1
 
-    def _send(self, dest: int) -> None:
+    def _send(self, comm: RecordedComm, dest: int) -> None:
         for nbytes in (SIZE, next(self._dumped, 0)):
-            self._recorder.emit(Op.SEND, self._comm.index, dest, 0, nbytes, _PICKLED)
+            self._recorder.emit(Op.SEND, comm.index, dest, 0, nbytes, _PICKLED | comm.flags)
 
-    def _receive(self, source: int) -> None:
+    def _receive(self, comm: RecordedComm, source: int) -> None:
         for _ in range(2):
-            self._recorder.emit(Op.RECV, self._comm.index, source, 0, 0, _PICKLED)
+            self._recorder.emit(Op.RECV, comm.index, source, 0, 0, _PICKLED | comm.flags)
 
 
 def reduction(kind: str, root_place: int = -1) -> Describe:
@@ -239,20 +270,26 @@ def reduction(kind: str, root_place: int = -1) -> Describe:
 
     def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, parcels: Parcels) -> None:
         comm = _sending(recorder, args, parcels)
-        if not comm.plain:
+        if not comm.known:
             return recorder.other()
         root = root_of(args, kwargs) if kind == "reduce" else 0
         if not recorder.fast_reduce:
-            _emit(recorder, comm, _naive(kind, parcels, root))
+            steps = _naive(kind, parcels, root)
+            for first in range(0, len(steps), 2):
+                _take_part(recorder, comm, steps[first : first + 2])
             return None
         tree = ReductionSizes(recorder, comm, parcels)
         if kind in ("scan", "exscan"):
             tree.scan()
+        elif kind == "reduce" and comm.remote is not None:
+            tree.reduce_for(root)
         else:
             tree.reduce(root)
         if kind == "allreduce":
+            if comm.remote is not None:
+                tree.exchange()
             tree.broadcast(parcels.loaded)
-        if len(comm.group) == 1 and kind != "allreduce":
+        if kind != "allreduce" and (root == recorder.mpi.PROC_NULL or (comm.plain and len(comm.group) == 1)):
             recorder.emit(Op.LOCAL)
         return None
 

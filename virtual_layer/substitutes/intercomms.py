@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from clue.trace.ops import Op
 from virtual_layer.communicators import derive_key
+from virtual_layer.meaning.making import RANK_BYTES
 from virtual_layer.substitutes.factories import Factory, of_comm, of_layer
 from virtual_layer.substitutes.making import agree, register, shared_key
 from virtual_layer.substitutes.meeting import private
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 Members = Sequence[int]
 
 _ISEND, _RECV, _WAIT = int(Op.ISEND), int(Op.RECV), int(Op.WAIT)
-#: Size, bytes, of a rank's number in the messages by which the leaders of two groups exchange them.
-_RANK_BYTES = 4
 #: Number of tags that every MPI library supports.
 _TAGS = 32768
 
@@ -78,7 +77,7 @@ def _introduce(layer: Layer, peer: LiveComm, group: Members, leader: int, tag: i
 
 def exchange_groups(layer: Layer, channel: LiveComm, group: Members, other: int, tag: int) -> list[int]:
     """Send a group to another rank of the program and return the one that it sends."""
-    serial, nbytes = layer.requests.serial(), _RANK_BYTES * len(group)
+    serial, nbytes = layer.requests.serial(), RANK_BYTES * len(group)
     layer.port.tell(
         _ISEND, peer=other, tag=tag, context=channel.context, nbytes=nbytes, request=serial, payload=list(group)
     )
