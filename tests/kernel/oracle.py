@@ -305,11 +305,12 @@ class AtPorts:
         w = min(o, s + t)
         free = start + h * (begin - start) + s if message.is_eager else begin + max(s, w)
         self.clock.at(free, message.free.come)
-        yield Turn(begin + s + t - w, message.source, message.actor)
+        d = min(max(s + t - o, travel(message.link)), s + t)
+        yield Turn(begin + d, message.source, message.actor)
         least = self.least(nbytes, dest=self.machine.nodes[there].name)
         head = self.receives[there].get(pair, self.clock.now, least, a)
         message.show(self.clock, max(head, begin + travel(message.link)))
-        yield head + w
+        yield head + s + t - d
         message.arrived.come()
 
 

@@ -49,6 +49,17 @@ def arrivals(messages: Sequence[Sent], engine: str, nodes: Sequence[int] = OWN_N
 
 
 @ENGINES
+def test_the_head_of_a_message_is_no_faster_than_an_empty_message(engine: str) -> None:
+    """With t = 10 s + 1 s/B, m bytes occupy a port for 4 m seconds. 1 B is sent at 0, 10 B of the same pair at 4 s.
+
+    Heads are there after 10 s: that of 1 B at 10 s, which arrives at 11 s, that of 10 B at 14 s, which arrive at 24 s.
+    (With a head that is there as soon as the data start, at 4 s, 1 B would wait until 44 s behind the 10 B.)
+    """
+    link = Link(Curve.line(0.0), Curve.line(10.0, 1.0), busy=Curve.line(0.0, 4.0))
+    assert arrivals([(0, 0, 1, 1), (4, 0, 1, 10)], engine, link=link) == pytest.approx([11.0, 24.0])
+
+
+@ENGINES
 def test_a_short_message_passes_a_long_one_at_the_send_port(engine: str) -> None:
     """100 B occupy the port from 0 to 100 s. 1 B to another node, sent at 10 s, takes twice as long beside them.
 

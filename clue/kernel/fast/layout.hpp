@@ -171,6 +171,7 @@ struct Machine {
     const double* transmission;     // the same, with the latency between parts
     const double* travel;           // the same: send + transmission, without that latency
     const double* occupation;       // the same
+    const double* head;             // the same: when the head reaches the receive port, after the message has got the send port
     const double* send_port;        // the same
     const double* receive_port;     // the same
     const double* ahead;            // the same: how long before a port is free the message may go through it

@@ -144,12 +144,15 @@ public:
     HOT Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
         Details& d = core.details(s);
         const double leaves = sends_[m_.node[d.source]].enter(d.source, d.dest, time, m_.send_port[fare.at], m_.ahead[fare.at]);
-        const double travel = fare.send + fare.transmission, occupation = m_.occupation[fare.at];
-        d.through = travel < occupation ? travel : occupation;
+        const double travel = fare.send + fare.transmission;
+        d.through = travel - m_.head[fare.at];
         d.occupation = m_.receive_port[fare.at];
         d.ahead = m_.ahead[fare.at];
-        core.later(s, leaves + (travel - d.through), HEAD);
-        if (rendezvous) return {leaves, leaves, fare.send, leaves + (fare.send < d.through ? d.through : fare.send), false};
+        core.later(s, leaves + m_.head[fare.at], HEAD);
+        if (rendezvous) {
+            const double occupation = m_.occupation[fare.at], through = travel < occupation ? travel : occupation;
+            return {leaves, leaves, fare.send, leaves + (fare.send < through ? through : fare.send), false};
+        }
         const double begins = time + (leaves - time) * m_.held[fare.at];
         return {leaves, begins, fare.send, begins + fare.send, false};
     }

@@ -37,6 +37,7 @@ class MessageCost(NamedTuple):
         travel: Time from its start to its arrival without the latency between parts of a topology.
         further: The latency between parts of a topology.
         occupation: How long it would occupy a port as fast as its link, or its links if it went at its own full rate.
+        head: When its head reaches the receive port, after it has got the send port: no sooner than an empty message.
         send_port: How long it occupies the send port of its node, where ports are shared.
         receive_port: How long it occupies the receive port of the receiver's node, likewise.
         ahead: How long before a port is free the message may pass, by the tokens left in the port's bucket.
@@ -61,6 +62,7 @@ class MessageCost(NamedTuple):
     travel: float
     further: float
     occupation: float
+    head: float
     send_port: float
     receive_port: float
     ahead: float
@@ -199,6 +201,7 @@ class Costs:
             travel=travel,
             further=further,
             occupation=occupied,
+            head=min(max(travel - occupied, sum(empty)), travel),
             send_port=kept(ports.sending.get(sender, ())),
             receive_port=kept(ports.receiving.get(receiver, ())),
             ahead=max(depth - longer, 0.0) if (depth := ahead_of_ports(contention, link)) else 0.0,
@@ -470,6 +473,7 @@ class LinkCosts(NamedTuple):
         transmission: Without the latency between parts of a topology.
         travel: Send and transmission together.
         occupation: Of ports or links.
+        head: At the receive port.
         ahead: Seconds before a port is free.
         bucket: Bytes.
         held: Fractions.
@@ -480,6 +484,7 @@ class LinkCosts(NamedTuple):
     transmission: _Doubles
     travel: _Doubles
     occupation: _Doubles
+    head: _Doubles
     ahead: _Doubles
     bucket: _Doubles
     held: _Doubles
@@ -496,8 +501,8 @@ def link_costs(contention: Contention, links: Sequence[tuple[Link, bool]], nbyte
     """
     send = np.array([link.send_delay.over(nbytes) for link, _ in links])
     transmission = np.array([link.transmission_delay.over(nbytes) for link, _ in links])
-    send_growth = send - np.array([[link.send_delay(0)] for link, _ in links])
-    growth = transmission - np.array([[link.transmission_delay(0)] for link, _ in links])
+    empty = np.array([[[link.send_delay(0)], [link.transmission_delay(0)]] for link, _ in links])
+    send_growth, growth = send - empty[:, 0], transmission - empty[:, 1]
     occupied = np.maximum(np.maximum(send_growth, growth), 0.0)
     call = np.full_like(send, -1.0)
     for row, (link, within) in enumerate(links):
@@ -518,6 +523,7 @@ def link_costs(contention: Contention, links: Sequence[tuple[Link, bool]], nbyte
         transmission=transmission,
         travel=travel,
         occupation=occupied,
+        head=np.minimum(np.maximum(travel - occupied, empty[:, 0] + empty[:, 1]), travel),
         ahead=ahead,
         bucket=np.maximum(shown, [[-math.inf if within else link.bucket] for link, within in links]),
         held=_held(contention, send_growth, growth, occupied, np.array([[within] for _, within in links])),

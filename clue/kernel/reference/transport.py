@@ -171,20 +171,21 @@ class PortsTransport:
         """Let the data of a message start, as soon as the send port is free."""
         port = self._sending[self._nodes[message.source]]
         message.leaves, message.busy = port.enter(message, start, cost.send_port, cost.ahead), cost.send
-        through = min(cost.occupation, cost.travel)
         if message.eager:
             message.sent = (start + (message.leaves - start) * cost.held) + message.busy
         else:
+            through = min(cost.occupation, cost.travel)
             message.leaving = max(through - cost.send, 0.0)
             message.sent = message.leaves + max(message.busy, through)
-        head = message.leaves + (cost.travel - through)
-        self._setting.at(head, message.order, lambda: self._receive(message, head, cost, through))
+        head = message.leaves + cost.head
+        self._setting.at(head, message.order, lambda: self._receive(message, head, cost))
 
-    def _receive(self, message: Message, head: float, cost: MessageCost, through: float) -> None:
+    def _receive(self, message: Message, head: float, cost: MessageCost) -> None:
         """Let a message in at its receive port, as soon as that is free."""
         port = self._receiving[self._nodes[message.dest]]
         begin = port.enter(message, head, cost.receive_port, cost.ahead)
-        self._setting.arrived(message, begin + through, max(begin, message.leaves + cost.envelope))
+        arrival = begin + (cost.travel - cost.head)
+        self._setting.arrived(message, arrival, max(begin, message.leaves + cost.envelope))
 
 
 class _Flow:
