@@ -312,10 +312,10 @@ class BackgroundOracle:
         h = sending / (sending + transmitting) if sending + transmitting else 0.0
         o = max(sending, transmitting)
         w = min(o, s + t)
-        begin = self.sends[source].get((source, dest), start, o)
+        begin = self.sends[source].get((source, dest), start, o, w)
         self.let_go(message, begin + max(s, w) if message.is_rendezvous else start + h * (begin - start) + s)
         yield Turn(max(start, begin + s + t - w), message.action)
-        yield self.receives[dest].get((source, dest), self.clock.now, o) + w
+        yield self.receives[dest].get((source, dest), self.clock.now, o, w) + w
 
     def send(self, actor: Actor, step: Step) -> Life[None]:
         """A blocking send."""

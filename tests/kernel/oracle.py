@@ -243,23 +243,26 @@ class Port:
         self.free = 0.0
         #: When the last message that got the port in turn is through.
         self.last_in_turn = 0.0
-        #: When each message is through, its o, and its pair of ranks.
-        self.through: list[tuple[float, float, tuple[int, int]]] = []
+        #: When each message is through, its o, its pair of ranks, and when its last byte has passed.
+        self.through: list[tuple[float, float, tuple[int, int], float]] = []
 
-    def get(self, pair: tuple[int, int], x: float, o: float, a: float = 0.0) -> float:
-        """Return when a message of a pair of ranks gets the port: it is there at x, and occupies the port for o."""
+    def get(self, pair: tuple[int, int], x: float, o: float, w: float, a: float = 0.0) -> float:
+        """Return when a message of a pair of ranks gets the port.
+
+        It is there at x, and occupies the port for o; if that is longer, its last byte has passed after w.
+        """
         y = max(x, self.free - a)
         equal = 1e-12 * y
         beside = [each for each in self.through if each[0] > x + equal]
-        connection = max((through for through, _, whose in beside if whose == pair), default=0.0)
-        z = max(x + sum(min(o, other, through - x) for through, other, _ in beside), connection)
+        connection = max((gone for _, _, whose, gone in beside if whose == pair), default=0.0)
+        z = max(x + sum(min(o, other, through - x) for through, other, *_ in beside), connection)
         passed = self.free - self.last_in_turn
         if x + len(beside) * o < y - equal and z < y - equal and passed + o <= (y - x) / 4 + equal:
-            self.through.append((z + o, o, pair))
+            self.through.append((z + o, o, pair, z + min(o, w)))
             self.free += o
             return z
         self.free = self.last_in_turn = max(y, self.free) + o
-        self.through.append((self.free, o, pair))
+        self.through.append((self.free, o, pair, y + min(o, w)))
         return y
 
 
@@ -299,16 +302,16 @@ class AtPorts:
         message.started.come()
         o, a = self.kept(message.link, nbytes), self.ahead(message)
         pair = message.source, message.dest
-        begin = self.sends[here].get(pair, start, self.least(nbytes, source=self.machine.nodes[here].name), a)
+        w = min(o, s + t)
+        begin = self.sends[here].get(pair, start, self.least(nbytes, source=self.machine.nodes[here].name), w, a)
         sending, transmitting = message.growth
         h = sending / (sending + transmitting) if sending + transmitting else 0.0
-        w = min(o, s + t)
         free = start + h * (begin - start) + s if message.is_eager else begin + max(s, w)
         self.clock.at(free, message.free.come)
         d = min(max(s + t - o, travel(message.link)), s + t)
         yield Turn(begin + d, message.source, message.actor)
         least = self.least(nbytes, dest=self.machine.nodes[there].name)
-        head = self.receives[there].get(pair, self.clock.now, least, a)
+        head = self.receives[there].get(pair, self.clock.now, least, s + t - d, a)
         message.show(self.clock, max(head, begin + travel(message.link)))
         yield head + s + t - d
         message.arrived.come()

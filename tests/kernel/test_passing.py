@@ -60,6 +60,16 @@ def test_the_head_of_a_message_is_no_faster_than_an_empty_message(engine: str) -
 
 
 @ENGINES
+def test_a_message_of_the_same_pair_waits_for_the_last_byte_only(engine: str) -> None:
+    """With t = 1 s + 1 s/B, 10 B travel 11 s, but occupy both ports for 20 s. The next message of the pair is empty.
+
+    At 11 s, the last byte has left the sender's node and has arrived: the empty message is there at 12 s.
+    """
+    link = Link(Curve.line(0.0), Curve.line(1.0, 1.0), busy=Curve.line(0.0, 2.0))
+    assert arrivals([(0, 0, 1, 10), (11, 0, 1, 0)], engine, link=link) == pytest.approx([11.0, 12.0])
+
+
+@ENGINES
 def test_a_short_message_passes_a_long_one_at_the_send_port(engine: str) -> None:
     """100 B occupy the port from 0 to 100 s. 1 B to another node, sent at 10 s, takes twice as long beside them.
 

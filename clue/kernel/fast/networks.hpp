@@ -84,7 +84,7 @@ private:
 class Port {
 public:
     // When a message that is there at a time gets the port.
-    double enter(int32_t source, int32_t dest, double time, double occupation, double ahead) {
+    double enter(int32_t source, int32_t dest, double time, double occupation, double ahead, double passes) {
         const double ready = free_ - ahead, turn = ready > time ? ready : time, rounding = ROUNDING * turn;
         while (!under_way_.empty() && under_way_.front().end <= time + rounding) {
             std::pop_heap(under_way_.begin(), under_way_.end(), later);
@@ -92,6 +92,7 @@ public:
         }
         const double passed = free_ - last_;
         double begin = turn;
+        if (occupation < passes) passes = occupation;
         if (time + static_cast<double>(under_way_.size()) * occupation + rounding < turn &&
             passed + occupation <= PASSING * (turn - time) + rounding) {
             // With a fair share of the port, each of the others goes on for as long as this one takes, or until it ends.
@@ -103,15 +104,15 @@ public:
             for (const double each : beside_) beside += each;
             begin = time + beside;
             for (const UnderWay& each : under_way_)
-                if (each.source == source && each.dest == dest && each.end > begin) begin = each.end;
+                if (each.source == source && each.dest == dest && each.gone > begin) begin = each.gone;
         }
         if (begin + rounding < turn) {
             free_ += occupation;
-            add({begin + occupation, occupation, source, dest});
+            add({begin + occupation, occupation, begin + passes, source, dest});
             return begin;
         }
         free_ = last_ = (turn > free_ ? turn : free_) + occupation;
-        add({free_, occupation, source, dest});
+        add({free_, occupation, turn + passes, source, dest});
         return turn;
     }
 
@@ -120,6 +121,7 @@ private:
     struct UnderWay {
         double end;         // when it is through
         double occupation;  // for how long it occupies the port
+        double gone;        // when its last byte has passed
         int32_t source, dest;
     };
 
@@ -143,16 +145,14 @@ public:
 
     HOT Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
         Details& d = core.details(s);
-        const double leaves = sends_[m_.node[d.source]].enter(d.source, d.dest, time, m_.send_port[fare.at], m_.ahead[fare.at]);
-        const double travel = fare.send + fare.transmission;
+        const double travel = fare.send + fare.transmission, occupation = m_.occupation[fare.at];
+        const double through = travel < occupation ? travel : occupation;
+        const double leaves = sends_[m_.node[d.source]].enter(d.source, d.dest, time, m_.send_port[fare.at], m_.ahead[fare.at], through);
         d.through = travel - m_.head[fare.at];
         d.occupation = m_.receive_port[fare.at];
         d.ahead = m_.ahead[fare.at];
         core.later(s, leaves + m_.head[fare.at], HEAD);
-        if (rendezvous) {
-            const double occupation = m_.occupation[fare.at], through = travel < occupation ? travel : occupation;
-            return {leaves, leaves, fare.send, leaves + (fare.send < through ? through : fare.send), false};
-        }
+        if (rendezvous) return {leaves, leaves, fare.send, leaves + (fare.send < through ? through : fare.send), false};
         const double begins = time + (leaves - time) * m_.held[fare.at];
         return {leaves, begins, fare.send, begins + fare.send, false};
     }
@@ -160,7 +160,7 @@ public:
     // The head of a message has reached the receive port.
     void happen(Core& core, const Event& event) {
         const Details& d = core.details(event.id);
-        const double begin = receives_[m_.node[d.dest]].enter(d.source, d.dest, core.now, d.occupation, d.ahead);
+        const double begin = receives_[m_.node[d.dest]].enter(d.source, d.dest, core.now, d.occupation, d.ahead, d.through);
         core.arrived(event.id, begin + d.through, begin > d.envelope ? begin : d.envelope);
     }
 

@@ -116,10 +116,11 @@ class _Port:
         self.free = 0.0
         #: When the last message that it served in turn is through. Those that have passed since then add to ``free``.
         self._last = 0.0
-        #: When each message is through, for how long it occupies the port, from and to which rank it goes; as a heap.
-        self._under_way: list[tuple[float, float, int, int]] = []
+        #: When each message is through, for how long it occupies the port, when its last byte has passed, from and to
+        #: which rank it goes; as a heap.
+        self._under_way: list[tuple[float, float, float, int, int]] = []
 
-    def enter(self, message: Message, time: float, occupation: float, ahead: float) -> float:
+    def enter(self, message: Message, time: float, occupation: float, ahead: float, passes: float) -> float:
         """Return when a message that is there at a time gets the port.
 
         Args:
@@ -127,12 +128,14 @@ class _Port:
             time: When it is there, seconds.
             occupation: How long it occupies the port, seconds.
             ahead: How long before the port is free it may get it, seconds.
+            passes: How long its bytes take to pass the port, seconds.
         """
         under_way, turn = self._under_way, max(time, self.free - ahead)
         rounding = _ROUNDING * turn
         while under_way and under_way[0][0] <= time + rounding:
             heappop(under_way)
         begin, passed, ends = turn, self.free - self._last, (message.source, message.dest)
+        passes = min(passes, occupation)
         if (
             time + len(under_way) * occupation + rounding < turn
             and passed + occupation <= PASSING * (turn - time) + rounding
@@ -142,13 +145,13 @@ class _Port:
             beside = 0.0
             for each in sorted(min(occupation, other, end - time) for end, other, *_ in under_way):
                 beside += each
-            begin = max([time + beside, *(end for end, _, *others in under_way if tuple(others) == ends)])
+            begin = max([time + beside, *(gone for _, _, gone, *others in under_way if tuple(others) == ends)])
         if begin + rounding < turn:
             self.free += occupation
-            heappush(under_way, (begin + occupation, occupation, *ends))
+            heappush(under_way, (begin + occupation, occupation, begin + passes, *ends))
             return begin
         self.free = self._last = max(turn, self.free) + occupation
-        heappush(under_way, (self.free, occupation, *ends))
+        heappush(under_way, (self.free, occupation, turn + passes, *ends))
         return turn
 
 
@@ -170,11 +173,11 @@ class PortsTransport:
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
         """Let the data of a message start, as soon as the send port is free."""
         port = self._sending[self._nodes[message.source]]
-        message.leaves, message.busy = port.enter(message, start, cost.send_port, cost.ahead), cost.send
+        through = min(cost.occupation, cost.travel)
+        message.leaves, message.busy = port.enter(message, start, cost.send_port, cost.ahead, through), cost.send
         if message.eager:
             message.sent = (start + (message.leaves - start) * cost.held) + message.busy
         else:
-            through = min(cost.occupation, cost.travel)
             message.leaving = max(through - cost.send, 0.0)
             message.sent = message.leaves + max(message.busy, through)
         head = message.leaves + cost.head
@@ -183,8 +186,9 @@ class PortsTransport:
     def _receive(self, message: Message, head: float, cost: MessageCost) -> None:
         """Let a message in at its receive port, as soon as that is free."""
         port = self._receiving[self._nodes[message.dest]]
-        begin = port.enter(message, head, cost.receive_port, cost.ahead)
-        arrival = begin + (cost.travel - cost.head)
+        rest = cost.travel - cost.head
+        begin = port.enter(message, head, cost.receive_port, cost.ahead, rest)
+        arrival = begin + rest
         self._setting.arrived(message, arrival, max(begin, message.leaves + cost.envelope))
 
 
