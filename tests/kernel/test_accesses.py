@@ -138,7 +138,7 @@ def test_answers_take_the_place_of_their_origins_among_simultaneous_events(engin
     assert finishes(trace, on, engine)[1] == pytest.approx(ANSWER + TRAVEL, rel=1e-12)
 
 
-LOCAL = ANSWER / 10
+LOCAL, LOCAL_SEND = ANSWER / 10, SEND / 10
 COPIED = 0.020
 
 
@@ -167,6 +167,26 @@ def test_a_rank_copies_data_of_its_node_one_after_the_other(engine: str, kilobyt
     trace = TraceBuilder(2)
     trace[0].wait(*[trace[0].rma(1, kilobytes * 1000, back * 1000) for _ in range(2)])
     assert finishes(trace, on, engine)[0] == pytest.approx(end, rel=1e-12)
+
+
+@ENGINES
+@pytest.mark.parametrize("overhead", [None, 0.003])
+def test_a_call_costs_what_it_does_when_it_begins(engine: str, overhead: float | None) -> None:
+    """From 10 ms on, send delays and overheads are 5 s: when the data of the second put start, but not its call.
+
+    These data start at 20 ms, when the first ones are copied.
+    """
+    on = copying()
+    call = LOCAL_SEND if overhead is None else overhead
+    stated = None if overhead is None else Curve.line(overhead)
+    link = replace(on.network.within_node, send_overhead=stated)
+    slow = replace(link, send_delay=Curve.line(5.0), send_overhead=None if overhead is None else Curve.line(5.0))
+    first, later = (replace(on, network=replace(on.network, within_node=each)) for each in (link, slow))
+    trace = TraceBuilder(2)
+    trace[0].wait(*[trace[0].rma(1, 20_000) for _ in range(2)])
+    origin, _ = simulate(trace.build(), replace(first, changes=((0.010, later),)), engine=engine).ranks
+    assert origin.communicate == pytest.approx(2 * call, rel=1e-12)
+    assert origin.finish == pytest.approx(COPIED + 2 * (5.0 + LOCAL - LOCAL_SEND), rel=1e-12)
 
 
 @ENGINES
