@@ -216,10 +216,11 @@ class Actor:
         message = self._message_to(dest, nbytes)
         cost = self.costs.message(self.number, message.dest, nbytes, self.clock)
         self.machine.begin(message, self.clock)
-        if message.leaves > self.clock:
-            # Its data may wait for copies until parameters have changed; its call does not.
-            message.busy = cost.send
-        self._pay(message, cost, blocking=False)
+        if message.leaves > self.clock and not cost.between_nodes:
+            # Its data wait for copies, maybe until parameters have changed; its call does not.
+            self.spend(Activity.SEND, cost.send if cost.call is None else cost.call)
+        else:
+            self._pay(message, cost, blocking=False)
         return message
 
     def access_directly(self, dest: int, nbytes: int, back: int) -> Message:
