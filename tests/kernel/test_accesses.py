@@ -138,7 +138,7 @@ def test_answers_take_the_place_of_their_origins_among_simultaneous_events(engin
     assert finishes(trace, on, engine)[1] == pytest.approx(ANSWER + TRAVEL, rel=1e-12)
 
 
-LOCAL = ANSWER / 10
+LOCAL, LOCAL_SEND = ANSWER / 10, SEND / 10
 COPIED = 0.020
 
 
@@ -167,6 +167,33 @@ def test_a_rank_copies_data_of_its_node_one_after_the_other(engine: str, kilobyt
     trace = TraceBuilder(2)
     trace[0].wait(*[trace[0].rma(1, kilobytes * 1000, back * 1000) for _ in range(2)])
     assert finishes(trace, on, engine)[0] == pytest.approx(end, rel=1e-12)
+
+
+def slow_later(overhead: float | None) -> Machine:
+    """Return a node whose send delay, and overhead if it states one, is 5 s from 10 ms on."""
+    on = copying()
+    slow, stated = Curve.line(5.0), None if overhead is None else Curve.line(overhead)
+    link = replace(on.network.within_node, send_overhead=stated)
+    links = (link, replace(link, send_delay=slow, send_overhead=stated and slow))
+    first, later = (replace(on, network=replace(on.network, within_node=each)) for each in links)
+    return replace(first, changes=((0.010, later),))
+
+
+def two_puts() -> TraceBuilder:
+    """Return a program in which rank 0 puts 20 KB twice into the memory of rank 1, and waits for both."""
+    trace = TraceBuilder(2)
+    trace[0].wait(*[trace[0].rma(1, 20_000) for _ in range(2)])
+    return trace
+
+
+@ENGINES
+@pytest.mark.parametrize("overhead", [None, 0.003])
+def test_a_call_costs_what_it_does_when_it_begins(engine: str, overhead: float | None) -> None:
+    """The second put's data start at 20 ms, when the first are copied and sends are slow, but its call does not."""
+    origin, _ = simulate(two_puts().build(), slow_later(overhead), engine=engine).ranks
+    call = LOCAL_SEND if overhead is None else overhead
+    assert origin.communicate == pytest.approx(2 * call, rel=1e-12)
+    assert origin.finish == pytest.approx(COPIED + 2 * (5.0 + LOCAL - LOCAL_SEND), rel=1e-12)
 
 
 @ENGINES
@@ -383,6 +410,17 @@ def test_the_critical_path_goes_from_a_lock_to_its_release() -> None:
     assert found[Part.SEND] == pytest.approx(3 * SEND, rel=1e-12)
     assert found[Part.TRANSMISSION] == pytest.approx(3 * TRANSMIT + 3 * ANSWER, rel=1e-12)
     assert set(found) == {Part.COMPUTATION, Part.SEND, Part.TRANSMISSION}
+
+
+def test_the_critical_path_has_the_delays_of_data_that_wait_for_copies() -> None:
+    """The second put begins at 1 ms; its data start at 20 ms, and they and the answer then take 5 s and 10 ms each."""
+    assert parts(explained(two_puts(), slow_later(None), (0, 0)).path) == pytest.approx(
+        {
+            Part.SEND: LOCAL_SEND + 5.0,
+            Part.CONTENTION: COPIED - LOCAL_SEND,
+            Part.TRANSMISSION: TRANSMIT / 10 + 5.0 + TRANSMIT / 10,
+        }
+    )
 
 
 def test_the_critical_path_goes_to_a_target_outside_calls() -> None:

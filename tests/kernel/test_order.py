@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from clue.errors import DeadlockError, ReplayError, UsageError
 from clue.kernel import compile_program, computation_bound, simulate
 from clue.kernel.reference.virtual_time import VirtualTime
-from clue.machine import Curve, Link, Machine, Placement
+from clue.machine import Curve, FactorTable, Link, Machine, Network, NodeType, Placement, Progress
 from clue.result import Activity, Result
 from clue.trace import ROOTED, Flag, Op, Trace, TraceBuilder
-from tests.kernel.cases import EAGER_LIMIT, ENGINES, both, machine
+from tests.kernel.cases import EAGER_LIMIT, ENGINES, both, finishes, machine
 from tests.properties import examples
 
 
@@ -189,6 +189,29 @@ def test_events_of_one_time_go_by_rank_then_serial_number() -> None:
         callbacks.append(lambda _, name=name: order.append(name))  # type: ignore[misc]
     env.run()
     assert order == ["a", "b", "c"]
+
+
+@ENGINES
+@pytest.mark.parametrize(("known", "ends"), [(True, [4.5, 4.0]), (False, [4.0, 4.5])])
+def test_a_ranks_own_actions_at_one_time_follow_each_other(engine: str, known: bool, ends: list[float]) -> None:
+    """Rank 2 sends twice at 3 s, with a wait in between, which executes the operation of rank 0; three are under way.
+
+    If the wait is for the first message, which has left already, the second one starts before the answer to rank 0,
+    whose event would come first. If it is for an operation on rank 2 itself, the answer starts first.
+    """
+    between, within = Link(Curve.line(0.0), Curve.line(0.5)), Link(Curve.line(0.0), Curve.line(0.0))
+    table = FactorTable(((1, 1.0), (2, 2.0), (3, 3.0)))
+    network = Network(between, within, contention=table, progress=Progress.CALLS)
+    trace = TraceBuilder(3)
+    trace[0].compute(1.0)
+    trace[0].wait(trace[0].rma(2))
+    trace[1].recv(2)
+    trace[1].recv(2)
+    trace[2].compute(3.0)
+    sent = trace[2].isend(1, 0)
+    trace[2].wait(sent if known else trace[2].rma(2))
+    trace[2].isend(1, 0)
+    assert finishes(trace, Machine("hand-made", (NodeType("host"),) * 3, network), engine)[:2] == ends
 
 
 def test_the_first_receive_of_a_rank_that_shares_its_node_is_no_event() -> None:

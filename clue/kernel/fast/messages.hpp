@@ -410,10 +410,12 @@ private:
     // Start the data of a one-sided operation, or of its answer; return what a call takes that starts them.
     double start_access(int32_t s, double start) {
         const Details& d = details(s);
-        const double limit = m.eager_limit[link(epoch(start), d.source, d.dest)];
-        const double begin = m.bytes[d.size] <= limit ? start : copied_from(d, start);
+        const int64_t l = link(epoch(start), d.source, d.dest), at = l * m.sizes + d.size;
+        const double begin = m.bytes[d.size] <= m.eager_limit[l] ? start : copied_from(d, start);
         const Fare its = fare(link(epoch(begin), d.source, d.dest), d.size);
-        return call(its.at, depart(s, begin, couples(d.source, d.dest), false, its).busy);
+        const double busy = depart(s, begin, couples(d.source, d.dest), false, its).busy;
+        // Data may wait for copies until parameters have changed; the call does not.
+        return call(at, begin > start ? m.send[at] : busy);
     }
 
     void note_access(Actor& a, int32_t s, int32_t dest, int32_t size) {

@@ -214,7 +214,13 @@ class Actor:
     def begin_access(self, dest: int, nbytes: int) -> Message:
         """Begin to send the data of a one-sided operation; pay as for a nonblocking eager send."""
         message = self._message_to(dest, nbytes)
-        self._pay(message, self.machine.begin(message, self.clock), blocking=False)
+        cost = self.costs.message(self.number, message.dest, nbytes, self.clock)
+        self.machine.begin(message, self.clock)
+        if message.leaves > self.clock and not cost.between_nodes:
+            # Its data wait for copies, maybe until parameters have changed; its call does not.
+            self.spend(Activity.SEND, cost.send if cost.call is None else cost.call)
+        else:
+            self._pay(message, cost, blocking=False)
         return message
 
     def access_directly(self, dest: int, nbytes: int, back: int) -> Message:

@@ -137,9 +137,9 @@ class _Walk:
         return ((rank, 0), history[0][0] if history else time) if place else None
 
     def _cost(self, message: Message) -> MessageCost:
-        """Return the delays of a message without contention."""
+        """Return the delays of a message without contention, at the time at which its data start."""
         cost = self.costs.message(message.source, message.dest, message.nbytes, _start(message))
-        if cost.copy is None or message.answered is None:
+        if cost.copy is None:
             return cost
         return self.costs.message(message.source, message.dest, message.nbytes, message.leaves)
 

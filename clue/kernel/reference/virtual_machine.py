@@ -162,12 +162,11 @@ class VirtualMachine:
         if message.arrival is not None:
             wake(message.receive)
 
-    def begin(self, message: Message, start: float) -> MessageCost:
-        """Start the data of a rendezvous, of a one-sided operation or of its answer; return what they cost."""
+    def begin(self, message: Message, start: float) -> None:
+        """Start the data of a rendezvous, of a one-sided operation or of its answer."""
         begin = self._copied_from(message, start)
         cost = self.costs.message(message.source, message.dest, message.nbytes, begin)
         self.carrier(cost).begin(message, begin, cost)
-        return cost
 
     def _copied_from(self, message: Message, start: float) -> float:
         """Return when the receiver begins to copy data that its sender has not copied: after those before."""
