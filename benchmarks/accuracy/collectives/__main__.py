@@ -1,10 +1,10 @@
-"""Collective calls, measured and simulated.
+"""Collective calls, or patterns of messages and one-sided operations, measured and simulated.
 
-``python -m benchmarks.accuracy.collectives MACHINE.yaml... --measured FOLDER [--runs N] [-o FILE.md]``
+``python -m benchmarks.accuracy.collectives MACHINE.yaml... --measured FOLDER [--patterns] [--runs N] [-o FILE.md]``
 
-Records ``program.py`` on this computer as a user does; measures it on the testbed of each machine, as root; calibrates
-the machine's links there; replays the recording on the calibrated machine; and writes a table of the time of each call.
-Recordings, measurements and calibrations are kept in the folder and reused.
+Records ``program.py`` (``patterns.py``) on this computer as a user does; measures it on the testbed of each machine, as
+root; calibrates the machine's links there; replays the recording on the calibrated machine; and writes a table of the
+time of each call. Recordings, measurements and calibrations are kept in the folder and reused.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from clue.trace.ops import Op
 GOAL = 0.1
 #: How the names of cases begin in which a short message is behind a long one.
 BEHIND = "behind"
-PROGRAM = Path(__file__).with_name("program.py")
+#: How the names of cases begin that end when a rank has received a message.
+RECEIVED = (BEHIND, "header before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +68,26 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("machines", nargs="+", type=Path, help="of three ranks and more")
     parser.add_argument("--measured", type=Path, required=True, help="keep recordings and measurements there")
+    parser.add_argument("--patterns", action="store_true", help="patterns of messages and one-sided operations")
     parser.add_argument("--runs", type=int, default=2, help="on each machine")
     parser.add_argument("--seconds", type=float, default=15.0, help="to calibrate a link in")
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file (default: standard output)")
     asked = parser.parse_args(words)
     asked.measured.mkdir(parents=True, exist_ok=True)
     notes = notes_beside(asked.output) if asked.output is not None else []
-    write_page("\n".join([*_head(), *_tables(asked), "", *notes]).rstrip("\n") + "\n", asked.output)
+    head = _head("Patterns" if asked.patterns else "Collectives", _PATTERNS if asked.patterns else _COLLECTIVES)
+    write_page("\n".join([*head, *_tables(asked), "", *notes]).rstrip("\n") + "\n", asked.output)
 
 
-def _head() -> Iterator[str]:
-    yield "# Collectives, measured and simulated"
+def _head(subject: str, text: str) -> Iterator[str]:
+    yield f"# {subject}, measured and simulated"
     yield ""
     yield f"`{typed_command('benchmarks.accuracy.collectives')}`, {processor()}, clue {revision()}."
     yield ""
-    yield from _TEXT.splitlines()
+    yield from text.splitlines()
 
 
-_TEXT = """\
+_COLLECTIVES = """\
 Every collective at four sizes on [emulated clusters](../testbed/README.md), beside replays of one plain recording of
 the same program (`collectives/program.py`) with calibrated links. The algorithms and their choice are those of MPICH
 ([the model](../../docs/pages/model/collectives.md)). After a barrier some calls in a row are timed, on the slowest
@@ -92,36 +95,47 @@ rank; a figure is the median time of a call. The goal is that of [single message
 
 Short messages behind long ones share a port with them, that of their sender or that of their receiver; what is timed is
 their receive. Where one rank receives both, the sender of the short one first computes for 2 ms on this computer."""
+_PATTERNS = """\
+Patterns of messages and of one-sided operations on [emulated clusters](../testbed/README.md), beside replays of one
+plain recording of the same program (`collectives/patterns.py`) with calibrated links. Each is made once after a
+barrier; the slowest rank counts, and a figure is the median of the repetitions. *Header before data* is the time at
+which a header of 16 B has been received that is sent directly before the data. The goal is that of [single
+messages](micro.md): within 10 %."""
 
 
 def _tables(asked: argparse.Namespace) -> Iterator[str]:
-    kept = MeasurementFolder(asked.measured)
+    kept, program = MeasurementFolder(asked.measured), "patterns" if asked.patterns else "program"
+    label = "patterns-" if asked.patterns else ""
     for file in asked.machines:
         machine = load_machine(file)
-        real = [kept.get(f"{machine.name}-{run}", partial(measured, file)) for run in range(asked.runs)]
-        linked = Calibrator(asked.seconds, kept, tell).calibrated(machine)
-        trace = recorded(asked.measured, sum(node.processors for node in machine.nodes))
+        real = [kept.get(f"{label}{machine.name}-{run}", partial(measured, file, program)) for run in range(asked.runs)]
+        linked = Calibrator(asked.seconds, kept, tell).calibrated(machine, hosts_at(file))
+        trace = recorded(asked.measured, program, sum(node.processors for node in machine.nodes))
         cases = [Case(*each) for each in real[0]["cases"]]
         virtual = simulated(cases, len(real[0]["seconds"][0]), trace, linked)
         yield from ("", *lines(machine.name, cases, [each["seconds"] for each in real], virtual))
 
 
-def recorded(folder: Path, ranks: int) -> Trace:
-    """Return the recording of the program on some ranks; make it if there is none."""
-    target = folder / f"collectives-{ranks}.clue"
+def _file(program: str) -> Path:
+    return Path(__file__).with_name(f"{program}.py")
+
+
+def recorded(folder: Path, program: str, ranks: int) -> Trace:
+    """Return the recording of a program on some ranks; make it if there is none."""
+    target = folder / f"{program}-{ranks}.clue"
     if not target.exists():
         tell(f"recording {ranks} ranks")
-        clue_command("record", "-n", str(ranks), "--repeats", "1", "-o", str(target), str(PROGRAM))
+        clue_command("record", "-n", str(ranks), "--repeats", "1", "-o", str(target), str(_file(program)))
     return Trace.open(target)
 
 
-def measured(file: Path) -> dict[str, Any]:
-    """Return what the program prints on the testbed of a machine."""
+def measured(file: Path, program: str) -> dict[str, Any]:
+    """Return what a program prints on the testbed of a machine."""
     hosts = hosts_at(file)
     placed = [host for host in hosts for _ in range(host.processors)]
     with launch.standing("collectives", hosts) as name:
-        tell(f"running all collectives on {file.stem}")
-        return said_by(launch.run(name, placed, [sys.executable, str(PROGRAM)], rehearsed=False))
+        tell(f"running {program}.py on {file.stem}")
+        return said_by(launch.run(name, placed, [sys.executable, str(_file(program))], rehearsed=False))
 
 
 def simulated(cases: Sequence[Case], repeats: int, trace: Trace, machine: Machine) -> list[list[float]]:
@@ -143,11 +157,11 @@ def simulated(cases: Sequence[Case], repeats: int, trace: Trace, machine: Machin
         for case, of in enumerate(cases):
             for repeat in range(repeats):
                 first = barriers[barrier]
-                # Barriers themselves are counted; other calls end with the row before the next barrier, and short
-                # messages behind long ones with their receive.
+                # Barriers themselves are counted; other calls end with the row before the next barrier, or with a
+                # receive.
                 barrier += 1 + of.rounds * (of.call == "barrier")
                 of_case = rows[first : barriers[barrier]]
-                if of.call.startswith(BEHIND):
+                if of.call.startswith(RECEIVED):
                     of_case = of_case[np.isin(trace.ops.op[of_case], (Op.BARRIER, Op.RECV))]
                 took = calls.end[of_case[-1]] - calls.end[of_case[0]]
                 slowest[case, repeat] = max(slowest[case, repeat], took / of.rounds)

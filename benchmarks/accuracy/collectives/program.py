@@ -1,8 +1,6 @@
-"""Time every collective at several sizes; rank 0 prints a line of JSON: the cases, and the seconds of a call in each.
+"""Time every collective at several sizes (:mod:`.timing`).
 
-A repetition follows a barrier: some calls in a row, as a loop makes them. A rank's time runs from when it leaves the
-barrier until its last call has returned; that of the slowest rank counts. ``neighbours`` and ``both ways`` are the
-exchange of halos with two neighbours, as one call and as messages.
+``neighbours`` and ``both ways`` are the exchange of halos with two neighbours, as one call and as messages.
 
 Last come short messages behind a long one, which shares a port with them: that of its sender, that of its receiver, or
 both between the same ranks. The time of the short message's receiver counts.
@@ -10,19 +8,22 @@ both between the same ranks. The time of the short message's receiver counts.
 
 from __future__ import annotations
 
-import json
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
+
+sys.path.insert(0, str(Path(__file__).parents[3]))
+from benchmarks.accuracy.collectives.timing import timed
 
 comm = MPI.COMM_WORLD
 RANKS, RANK = comm.size, comm.rank
 #: Sizes of a vector or of a block, bytes.
 SIZES = (8, 1024, 16384, 131072)
-#: Repetitions of each call at each size, of which the first is a warm-up.
-REPEATS = 5
 #: Size of a long message, bytes, and the computation after which a short one follows, CPU seconds here.
 LONG, LATER = 1_000_000, 0.002
 #: Ranks on other nodes than rank 0.
@@ -49,7 +50,7 @@ def _counted(size: int) -> tuple[tuple[np.ndarray, list[int]], tuple[np.ndarray,
     return (out, [size] * RANKS), (into, [size] * RANKS)
 
 
-def _at_root(value: object) -> object:
+def _at_root(value: Any) -> Any:
     return value if RANK == 0 else None
 
 
@@ -133,30 +134,11 @@ CALLS: dict[str, Callable[[int], object]] = {
 
 
 def main() -> None:
-    """Make all calls and print their times, by case and repetition."""
-    cases = [(name, size, rounds(size)) for name in CALLS for size in (SIZES if name != "barrier" else (0,))]
-    times = []
-    for name, size, count in cases:
-        call = CALLS[name]
-        for _ in range(REPEATS):
-            comm.Barrier()
-            begin = MPI.Wtime()
-            for _ in range(count):
-                call(size)
-            times.append((MPI.Wtime() - begin) / count)
-    for name, behind in BEHIND.items():
-        for size in SIZES:
-            cases.append((name, size, 1))
-            for _ in range(REPEATS):
-                comm.Barrier()
-                begin = MPI.Wtime()
-                times.append(max(0.0, behind(size) - begin))
-    slowest = np.zeros(len(times))
-    comm.Barrier()
-    comm.Reduce(np.array(times), slowest, MPI.MAX)
-    if RANK == 0:
-        seconds = slowest.reshape(-1, REPEATS).tolist()
-        print(json.dumps({"program": "collectives", "cases": cases, "seconds": seconds}), flush=True)
+    """Make all calls."""
+    calls = [
+        (name, size, rounds(size), CALLS[name]) for name in CALLS for size in (SIZES if name != "barrier" else (0,))
+    ]
+    timed("collectives", [*calls, *((name, size, 1, behind) for name, behind in BEHIND.items() for size in SIZES)])
 
 
 if __name__ == "__main__":

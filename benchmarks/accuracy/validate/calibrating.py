@@ -5,7 +5,7 @@ A link joins two kinds of hosts, or two ranks of one host; calibrations are reus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations_with_replacement
 from typing import Any
@@ -19,8 +19,9 @@ from clue.calibration.network import calibrate_link, calibrate_within, measure_l
 from clue.calibration.time_slice import measure_time_slice
 from clue.machine import Machine, Network, NodeType, Ports
 
-#: Properties of a host that its link depends on: factor, busy processes (which delay a waking rank), bandwidth.
-_End = tuple[float, int, float | None]
+#: Properties of a host that its link depends on: factor, busy processes (which delay a waking rank), bandwidth,
+#: latency.
+_End = tuple[float, int, float | None, float]
 #: Key of a link: properties of both hosts, and whether they are the same host.
 _Key = tuple[_End, _End, bool]
 
@@ -41,16 +42,17 @@ class Calibrator:
     tell: Callable[[str], None]
     known: dict[_Key, FittedLink] = field(default_factory=dict)
 
-    def calibrated(self, machine: Machine) -> Machine:
-        """Return the machine with measured links."""
+    def calibrated(self, machine: Machine, hosts: Sequence[Host] = ()) -> Machine:
+        """Return the machine with measured links; its hosts are as it says, if they are not given."""
         types = machine.node_types()
+        first = {machine.nodes[each.index].name: each for each in reversed(hosts or hosts_of(machine))}
         between = {
-            (one, other): self._link(types[one], types[other], machine, same=False)
+            (one, other): self._link(first[one], first[other], same=False)
             for one, other in combinations_with_replacement(types, 2)
             if one != other or sum(node is types[one] for node in machine.nodes) > 1
         }
         within = {
-            name: self._link(each, each, machine, same=True) for name, each in types.items() if each.processors > 1
+            name: self._link(first[name], first[name], same=True) for name, each in types.items() if each.processors > 1
         }
         nodes = tuple(self._with_turns(node) for node in machine.nodes)
         return replace(machine, nodes=nodes, network=_network(between, within))
@@ -62,9 +64,9 @@ class Calibrator:
         measured = self.measured.get("time-slice", lambda: asdict(measure_time_slice() or Estimate.alone(0.0)))
         return replace(node, time_slice=Estimate(**measured).value)
 
-    def _link(self, one: NodeType, other: NodeType, machine: Machine, *, same: bool) -> FittedLink:
-        hosts = [_host(machine, node, index) for index, node in enumerate((one, other))]
-        low, high = sorted(((host.factor, host.background, host.bandwidth) for host in hosts), key=str)
+    def _link(self, one: Host, other: Host, *, same: bool) -> FittedLink:
+        hosts = [replace(host, index=index) for index, host in enumerate((one, other))]
+        low, high = sorted(((each.factor, each.background, each.bandwidth, each.latency) for each in hosts), key=str)
         key = (low, high, same)
         if key not in self.known:
             name = "link-" + "-".join(map(_label, (low, high)))
@@ -109,20 +111,18 @@ def as_measurement(plain: dict[str, Any]) -> Measurement:
     )
 
 
-def _host(machine: Machine, node: NodeType, index: int) -> Host:
-    host = next(host for host in hosts_of(machine) if machine.nodes[host.index] is node)
-    return replace(host, index=index)
-
-
 def _label(end: _End) -> str:
-    factor, background, bandwidth = end
-    return f"{factor:g}{f'loaded{background}' if background else ''}at{bandwidth or 0:g}"
+    factor, background, bandwidth, latency = end
+    far = f"far{latency * 1e6:g}" if latency else ""
+    return f"{factor:g}{f'loaded{background}' if background else ''}at{bandwidth or 0:g}{far}"
 
 
 def _words(end: _End) -> str:
-    factor, background, bandwidth = end
+    factor, background, bandwidth, latency = end
     busy = f" with {background} busy processes" if background else ""
-    return f"1/{factor:g} core{busy} at {'any speed' if bandwidth is None else f'{bandwidth * 8 / 1e6:g} Mbit/s'}"
+    cable = f" and {latency * 1e3:g} ms of cable" if latency else ""
+    speed = "any speed" if bandwidth is None else f"{bandwidth * 8 / 1e6:g} Mbit/s"
+    return f"1/{factor:g} core{busy} at {speed}{cable}"
 
 
 def _network(between: dict[tuple[str, str], FittedLink], within: dict[str, FittedLink]) -> Network:
