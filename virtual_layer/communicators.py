@@ -37,7 +37,7 @@ class RecordedComm:
         remote: The remote members of an intercommunicator, else ``None``.
         peers: The members to which ranks in calls refer: the remote ones, or all.
         known: Whether its members are known, so that its messages can be simulated.
-        plain: Whether collectives on it can be simulated: known and not an intercommunicator.
+        plain: Whether it is known, and not an intercommunicator.
         made: Number of communicators and windows made of it so far by collective calls.
         neighbors: Sources and destinations of its topology, once asked for.
         privates: Its private communicators, which the program does not see, by purpose and members.
