@@ -130,7 +130,8 @@ class Players:
             return call._replace(payload=self._trace.head.calls[int(ops.call[i])])
         if row.op == Op.SPAWN:
             known = bool(row.entries) and row.entries[0] in set(self._program.worlds) - {0}
-            return call._replace(payload=row.entries[0]) if known else call._replace(op=Op.LOCAL)
+            # Otherwise nobody is spawned, but the call makes progress, as a wait for nothing does.
+            return call._replace(payload=row.entries[0]) if known else call._replace(op=Op.WAIT, entries=(), request=-1)
         if self._wild and row.flags & Flag.ANY_SOURCE and row.peer >= 0:
             return call._replace(peer=ANY, tag=ANY if row.flags & Flag.ANY_TAG else row.tag)
         return call

@@ -8,7 +8,8 @@ import pytest
 
 from clue.errors import DeadlockError
 from clue.kernel import simulate
-from clue.machine import Contention, Curve, FactorTable, Flows, Machine, NoContention, Ports, Progress
+from clue.kernel.live import execute
+from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, Network, NoContention, Ports, Progress
 from clue.machine.contention.topology import Switch
 from clue.result import Part
 from clue.trace import Access, Flag, Op, TraceBuilder
@@ -27,6 +28,7 @@ from tests.kernel.cases import (
     sending,
     transmission,
 )
+from tests.kernel.live_sources import playing
 from tests.kernel.test_critical_path import explained, parts
 
 SHARED, EXCLUSIVE, UNLOCK = Access.SHARED_LOCK, Access.EXCLUSIVE_LOCK, Access.UNLOCK
@@ -227,6 +229,25 @@ def test_an_origin_copies_data_in_memory_that_mpi_allocated(
     assert origin.finish == pytest.approx(end, rel=1e-12)
     assert origin.communicate == pytest.approx(end, rel=1e-12)
     assert target.finish == 1.0
+
+
+def test_what_follows_an_operation_that_the_origin_does_comes_before_what_its_messages_do() -> None:
+    """A copy ends after 70 ms. Then an empty message gets the port, and data that have waited for a call 5 ms later."""
+    link = Link(Curve.line(0.0), Curve.line(0.010), 0.0, 0)
+    network = Network(link, LINK, contention=Ports(Curve.line(0.005)), progress=Progress.CALLS)
+    on = replace(machine(3, processors=2), network=network)
+    trace = TraceBuilder(4)
+    request = trace[0].isend(2, 1)
+    trace[0].wait(trace[0].rma(1, 20_000, 0, Access.DIRECT))
+    trace[0].send(3, 0)
+    trace[0].wait(request)
+    for rank in (2, 3):
+        trace[rank].recv(0)
+    placement = [0, 0, 1, 2]
+    ends = [finishes(trace, on, engine, placement)[2:] for engine in ("reference", "fast")]
+    live = execute(playing(trace.build()), on, placement).result
+    ends.append([rank.finish for rank in live.ranks[2:]])
+    assert ends == [pytest.approx([0.085, 0.080], rel=1e-12)] * 3
 
 
 @ENGINES

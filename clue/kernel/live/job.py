@@ -67,7 +67,8 @@ class LiveAccesses(Accesses):
             wake(access)
 
         assert message.arrival is not None
-        rank.machine.at(message.arrival, message.order, execute)
+        # The origin does this itself, so it is its own action: what it does next comes before what its messages do.
+        rank.machine.at(message.arrival, rank.order, execute)
         return access
 
     def execute(self, access: Access) -> Any:

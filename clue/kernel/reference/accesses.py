@@ -28,6 +28,7 @@ class Origin(Protocol):
     """The rank that starts an operation (:class:`clue.kernel.reference.rank.Rank`)."""
 
     rank: int
+    order: int
     offset: int
     machine: VirtualMachine
     requests: dict[int, Pending]
