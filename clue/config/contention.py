@@ -163,7 +163,7 @@ def build_contention(
         case dict():
             return FactorTable(tuple(form.items()))
         case _:
-            return Flows(build_topology(form))
+            return Flows(build_topology(form), form.in_order)
 
 
 def _ports(busy: CurveForm | None, loggops: LogGOPSForm | None) -> Ports:

@@ -25,14 +25,24 @@ _PLACES = {"fat_tree": "down", "torus": "dimensions", "dragonfly": "groups"}
 Places = Annotated[int, Field(ge=1, le=MOST_PLACES)]
 
 
-class SwitchForm(Form):
+class LinksForm(Form):
+    """What all topologies have."""
+
+    in_order: bool = Field(
+        False,
+        description="Whether messages between nodes from one rank to another travel one after the other, as on a TCP "
+        "connection. Otherwise they share links like any others.",
+    )
+
+
+class SwitchForm(LinksForm):
     """One non-blocking switch."""
 
     topology: Literal["switch"] = Field(description="One non-blocking switch.")
     bandwidth: Bandwidth = Field(description="Bandwidth of the link of each node, in each direction.")
 
 
-class SwitchesForm(Form):
+class SwitchesForm(LinksForm):
     """Switches with the same number of nodes, each with an uplink to a non-blocking core."""
 
     topology: Literal["switches"] = Field(description="Several switches, each with an uplink to a non-blocking core.")
@@ -49,7 +59,7 @@ class SwitchesForm(Form):
 Levels = Annotated[list[Places], Field(min_length=1, max_length=10)]
 
 
-class FatTreeForm(Form):
+class FatTreeForm(LinksForm):
     """A fat tree with D-mod-k routing; lists run from the nodes upwards, one entry for each level of switches."""
 
     topology: Literal["fat_tree"] = Field(description="A fat tree with D-mod-k routing.")
@@ -71,7 +81,7 @@ class FatTreeForm(Form):
         return self.bandwidth if isinstance(self.bandwidth, list) else [self.bandwidth] * len(self.down)
 
 
-class TorusForm(Form):
+class TorusForm(LinksForm):
     """A torus with dimension-order routing."""
 
     topology: Literal["torus"] = Field(description="A grid of nodes whose opposite ends are joined.")
@@ -89,7 +99,7 @@ class DragonflyBandwidthForm(Form):
     between_groups: Bandwidth = Field(description="Bandwidth of the link between any two groups.")
 
 
-class DragonflyForm(Form):
+class DragonflyForm(LinksForm):
     """A dragonfly with minimal routing."""
 
     topology: Literal["dragonfly"] = Field(

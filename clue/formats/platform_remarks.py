@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from clue.formats.remarks import Remarks
-from clue.machine import Curve, Link, Machine, Network, NoContention, NodeType, Progress, Rendezvous, SpeedCurve
+from clue.machine import (
+    Curve,
+    Flows,
+    Link,
+    Machine,
+    Network,
+    NoContention,
+    NodeType,
+    Progress,
+    Rendezvous,
+    SpeedCurve,
+)
 from clue.units import format_size, format_time
 
 #: Words for one and for several (see :meth:`Remarks.count`), the value of each occurrence, and the rest of a remark.
@@ -94,6 +105,8 @@ def _of_contention(machine: Machine, link: Link) -> Iterator[_Remark]:
     shares = contention.keeps_ports or contention.topology is not None
     if contention.keeps_ports:
         yield "contention model, ports that serve in turn,", [""], "is replaced by links that are shared"
+    elif isinstance(contention, Flows) and contention.in_order:
+        yield "contention model, flows in order,", [""], "is replaced by flows that share links also between two ranks"
     elif not shares and contention != NoContention():
         said = contention.described(len(machine.nodes), (link,))
         rest = "is left out: simultaneous messages do not slow each other down"

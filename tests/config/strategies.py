@@ -163,9 +163,13 @@ def contentions(draw: st.DrawFn) -> tuple[object, Contention]:
         return table if form == "table" else {"factor": table}, FactorTable(tuple(sorted(table.items())))
     rate = draw(st.integers(1, 10**9))
     flows: dict[str, object] = {"topology": form, "bandwidth": f"{rate} B/s"}
+    in_order = draw(st.booleans())
+    if in_order or draw(st.booleans()):
+        flows["in_order"] = in_order
     if form == "switch":
-        return {"flows": flows}, Flows(Switch(rate))
-    return {"flows": flows | {"down": [4, 4], "up": [1, 2]}}, Flows(FatTree((4, 4), (1, 2), (1, 1), (rate, rate)))
+        return {"flows": flows}, Flows(Switch(rate), in_order)
+    tree = FatTree((4, 4), (1, 2), (1, 1), (rate, rate))
+    return {"flows": flows | {"down": [4, 4], "up": [1, 2]}}, Flows(tree, in_order)
 
 
 @st.composite

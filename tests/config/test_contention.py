@@ -153,6 +153,15 @@ def test_flows_have_a_topology(written: Mapping[str, object], topology: object) 
     assert contention({"flows": written}) == Flows(topology)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("given", ["yes", 1, None])
+def test_order_is_true_or_false(given: object) -> None:
+    """Anything else is refused, with the key."""
+    written = {"topology": "switch", "bandwidth": "1 GB/s", "in_order": given}
+    with pytest.raises(ConfigError, match=r"flows\.in_order must be true or false, got"):
+        contention({"flows": written})
+    assert contention({"flows": written | {"in_order": True}}) == Flows(Switch(1e9), in_order=True)
+
+
 @pytest.mark.parametrize("given", [None, "none", "ports", {"flows": {"topology": "switch", "bandwidth": "1 GB/s"}}])
 def test_a_machine_of_one_node_has_nothing_to_say_about_contention(given: object) -> None:
     """Whatever contention a machine of one node states, there is no note and no warning."""

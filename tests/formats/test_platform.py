@@ -131,8 +131,12 @@ def test_a_selector_with_which_simgrid_aborts_is_told(library: str, hints: int) 
             "out: simultaneous messages do not slow each other down",
         ),
         (Ports(), "1 contention model, ports that serve in turn, is replaced by links that are shared"),
+        (
+            Flows(Switch(1e9), in_order=True),
+            "1 contention model, flows in order, is replaced by flows that share links also between two ranks",
+        ),
     ],
-    ids=["factor", "ports"],
+    ids=["factor", "ports", "flows in order"],
 )
 def test_contention_that_simgrid_has_not_is_told(contention: Contention, told: str) -> None:
     """Contention by factor or ports, which SimGrid lacks, causes a remark."""

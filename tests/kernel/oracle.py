@@ -352,25 +352,34 @@ class ByFlows:
         """Send the bytes over the links; an empty message does not use them."""
         start, s, t, m = self.clock.now, message.s, message.t, message.nbytes
         message.started.come()
+        left = Moment()
         if m == 0:
             self.clock.at(start + s, message.free.come)
-            message.show(self.clock, start + s + t + message.further)
-            yield start + s + t + message.further
+            yield from self.turn(message, left)
+            left.come()
+            arrival = self.clock.now + s + t + message.further
+            message.show(self.clock, arrival)
+            yield arrival
             message.arrived.come()
             return
         o = self.kept(message)
         h = 1.0 if not message.is_eager else min(1.0, message.growth[0] / o) if o else float(message.growth[0] > 0)
         route = self.route(message)
-        through, partly = Moment(), Moment()
-        at_once = self.at_once(message, route, o)
-        milestones = [(0.0, through), ((1.0 - h) * m, partly)]
-        self.begin(Flow(route, m / o if o else inf, m, m - at_once, milestones))
+        partly = Moment()
         self.clock.live(self.free_sender(message, h, partly, start + s, max(s - h * o, 0.0)))
-        yield through
+        yield from self.turn(message, left)
+        at_once = self.at_once(message, route, o)
+        milestones = [(0.0, left), ((1.0 - h) * m, partly)]
+        self.begin(Flow(route, m / o if o else inf, m, m - at_once, milestones))
+        yield left
         arrival = self.clock.now + max(s + t - o, 0.0) + message.further
         message.show(self.clock, arrival)
         yield arrival
         message.arrived.come()
+
+    def turn(self, _: Message, __: Moment) -> Life:
+        """Wait until a message may enter its links; the second argument is the moment at which it leaves them."""
+        yield from ()
 
     def free_sender(self, message: Message, h: float, partly: Moment, least: float, after: float) -> Life:
         """Free the sender when a part of the bytes has passed."""
@@ -448,9 +457,23 @@ class ByFlows:
 class OverTopology(ByFlows):
     """The links of a network."""
 
-    def __init__(self, clock: Clock, topology: Topology, machine: Machine, nodes: Sequence[int]) -> None:
+    def __init__(
+        self, clock: Clock, topology: Topology, in_order: bool, machine: Machine, nodes: Sequence[int]
+    ) -> None:
         super().__init__(clock, [float(each) for each in topology.capacities(len(machine.nodes))])
         self.topology, self.nodes, self.places = topology, nodes, len(machine.nodes)
+        self.in_order = in_order
+        #: When the last message from one rank to another leaves its links.
+        self.last: dict[tuple[int, int], Moment] = {}
+
+    def turn(self, message: Message, left: Moment) -> Life:
+        """In order, wait for the messages between the same ranks that came before."""
+        if not self.in_order:
+            return
+        ends = message.source, message.dest
+        before, self.last[ends] = self.last.get(ends), left
+        if before is not None:
+            yield before
 
     def route(self, message: Message) -> tuple[int, ...]:
         """Return the links on a message's way."""
@@ -604,8 +627,8 @@ class Oracle:
                 return ByFactor(self.clock, table)
             case Ports():
                 return AtPorts(self.clock, self.machine, self.nodes)
-            case Flows(topology):
-                return OverTopology(self.clock, topology, self.machine, self.nodes)
+            case Flows(topology, in_order):
+                return OverTopology(self.clock, topology, in_order, self.machine, self.nodes)
         return Free(self.clock)
 
     def memory(self, bandwidth: float | None) -> Free | ByFlows:

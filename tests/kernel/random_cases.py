@@ -429,7 +429,7 @@ def _contention(random: Random, kind: str) -> Contention:
             random.choice((((1, 1.0), (3, 2.0)), ((1, 1.0), (2, 1.3), (5, 1.9)), ((1, 1.0),)))
         ),
         "ports": lambda: Ports(random.choice((None, None, Curve.line(0.001, 1e-7)))),
-        "flows": lambda: Flows(_topology(random)),
+        "flows": lambda: Flows(_topology(random), random.random() < 0.5),
     }
     return models[kind]()
 

@@ -241,6 +241,53 @@ def test_who_sends_by_the_byte_waits_for_flows_without_a_limit_of_their_own(engi
     assert [rank.finish for rank in simulate(trace.build(), on, engine=engine).ranks] == pytest.approx([20.0, 20.0])
 
 
+#: The messages that ranks 0 and 2 send to rank 1 at the same time: sender, tag and size in bytes.
+_AT_ONCE = ((0, 0, 10), (0, 1, 10), (0, 2, 0), (2, 3, 10))
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("in_order", "arrivals"),
+    [
+        # Three messages share the link of the receiver's node; the empty one does not use it.
+        (False, [31.0, 31.0, 1.0, 31.0]),
+        # Two connections share it, until the second message of rank 0 is alone there; the empty one follows it.
+        (True, [21.0, 31.0, 31.0, 21.0]),
+    ],
+)
+def test_messages_between_two_ranks_may_travel_in_order(engine: str, in_order: bool, arrivals: list[float]) -> None:
+    """Links of 1 B/s and 1 s of latency."""
+    link = Link(Curve.line(0.0), Curve.line(1.0, 1.0))
+    network = Network(link, link, contention=Flows(Switch(1.0), in_order))
+    on = Machine("three", (NodeType("host"),) * 3, network)
+    for (sender, wanted, _), arrival in zip(_AT_ONCE, arrivals, strict=True):
+        trace = TraceBuilder(3)
+        for source, tag, nbytes in _AT_ONCE:
+            trace[source].isend(1, nbytes, tag)
+        trace[1].recv(sender, wanted)
+        ends = [rank.finish for rank in simulate(trace.build(), on, engine=engine).ranks]
+        assert ends == pytest.approx([0.0, arrival, 0.0], rel=1e-12)
+
+
+@ENGINES
+def test_what_follows_in_order_keeps_the_figures_of_the_time_at_which_it_was_there(engine: str) -> None:
+    """Latency grows from 1 to 5 s at 5 s; the second of two messages, sent at 0, enters its links at 10 s."""
+    slow, fast = (Link(Curve.line(0.0), Curve.line(latency, 1.0)) for latency in (5.0, 1.0))
+    later, now = (
+        Machine("two", (NodeType("host"),) * 2, Network(link, link, contention=Flows(Switch(1.0), in_order=True)))
+        for link in (slow, fast)
+    )
+    for nbytes, end in ((10, 21.0), (0, 11.0)):
+        trace = TraceBuilder(2)
+        trace[0].isend(1, 10, 0)
+        trace[0].isend(1, nbytes, 1)
+        trace[1].recv(0, 1)
+        ends = [
+            rank.finish for rank in simulate(trace.build(), replace(now, changes=((5.0, later),)), engine=engine).ranks
+        ]
+        assert ends == pytest.approx([0.0, end], rel=1e-12)
+
+
 @ENGINES
 def test_a_port_is_as_fast_as_its_fastest_link(engine: str) -> None:
     """A byte from the far node takes 10 s but occupies the port here for 1 s only, as a byte of a near node does.

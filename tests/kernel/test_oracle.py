@@ -118,7 +118,7 @@ def random_contention(random: Random, model: str) -> Contention:
         rate = (0.3 + random.random()) * 3e6
         apart = (random.random() < 0.7) * (0.002 + 0.01 * random.random())
         racks = Switches(random.choice((1, 2)), rate, random.choice((1.0, 1.5 + 8 * random.random())), apart)
-        return Flows(random.choice((Switch(rate), racks, racks)))
+        return Flows(random.choice((Switch(rate), racks, racks)), random.random() < 0.5)
     return NoContention()
 
 

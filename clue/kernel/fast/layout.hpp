@@ -156,6 +156,7 @@ struct Machine {
     int64_t any_reads;      // whether receivers read the data of a rendezvous over any link
     int64_t copies;         // whether messages within some nodes share their memory
     int64_t copies_in_turn; // whether receivers copy messages one at a time on any link
+    int64_t in_order;       // whether messages between two ranks of different nodes share links one after the other
     int64_t apart;          // whether messages between parts of a topology have a latency of their own
     const int32_t* node;            // [instances * ranks]
     const int32_t* type;            // [instances * ranks] of that node

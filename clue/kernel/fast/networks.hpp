@@ -181,13 +181,14 @@ public:
 
     HOT Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
         const Details& d = core.details(s);
-        if (m_.bytes[d.size] == 0 || (m_.copies && shares_nothing(d))) return go_alone(core.slot(s), time, fare);
+        const bool empty = m_.bytes[d.size] == 0;
+        if ((empty && !in_order(d)) || (m_.copies && shares_nothing(d))) return go_alone(core.slot(s), time, fare);
         core.later(s, time, ENTER);
-        return {time, time, fare.send, time + fare.send, held(rendezvous, fare.at) != 0.0};
+        return {time, time, fare.send, time + fare.send, !empty && held(rendezvous, fare.at) != 0.0};
     }
 
     HOT void happen(Core& core, const Event& event) {
-        if (event.what == ENTER) enter(core, event.id);
+        if (event.what == ENTER) come(core, event.id);
         else if (event.what == RATES) settle(core);
         else if (event.what == PASS) pass(core, event);
         else if (flows_[event.id].version == event.version) leave(core, event.id);
@@ -211,6 +212,56 @@ private:
     };
 
     struct Way { const int32_t *begin, *end; };
+
+    // A message that is there.
+    struct Ready {
+        int32_t slot;
+        int64_t link;  // its link then
+        double since;
+    };
+
+    // What carries the messages from one rank to another, one after the other.
+    struct Connection {
+        std::vector<Ready> messages;  // from `next` on they wait
+        size_t next = 0;
+        bool carries = false;
+    };
+
+    // Whether a message waits for those before it between the same ranks.
+    bool in_order(const Details& d) const { return m_.in_order && m_.node[d.source] != m_.node[d.dest]; }
+
+    int32_t connection_of(const Details& d) {
+        const int32_t number = pairs_.of({d.source, d.dest, 0, 0});
+        if (number == static_cast<int32_t>(connections_.size())) connections_.push_back({});
+        return number;
+    }
+
+    // Let a message enter its route, in order as soon as its connection has carried those before.
+    void come(Core& core, int32_t s) {
+        const Details& d = core.details(s);
+        const Ready ready{s, core.link(core.epoch(core.now), d.source, d.dest), core.now};
+        if (!in_order(d)) return enter(core, ready);
+        const int32_t connection = connection_of(d);
+        connections_[connection].messages.push_back(ready);
+        if (!connections_[connection].carries) carry(core, connection);
+    }
+
+    // Let the messages that wait for a connection enter their routes, up to one that takes time there.
+    void carry(Core& core, int32_t number) {
+        Connection& connection = connections_[number];
+        while (connection.next < connection.messages.size()) {
+            const Ready ready = connection.messages[connection.next++];
+            if (connection.next == connection.messages.size()) {
+                connection.messages.clear();
+                connection.next = 0;
+            }
+            const int64_t at = ready.link * m_.sizes + core.details(ready.slot).size;
+            connection.carries = m_.bytes[core.details(ready.slot).size] != 0;
+            if (connection.carries) return enter(core, ready);
+            core.arrived(ready.slot, core.now + m_.send[at] + m_.transmission[at], core.now + m_.envelope[ready.link]);
+        }
+        connection.carries = false;
+    }
 
     Way way_of(const Details& d) {
         const int32_t pair = routes_.of({m_.node[d.source], m_.node[d.dest], 0, 0});
@@ -236,9 +287,10 @@ private:
     // Return the share of a message that must be through before its sender is free.
     double held(bool rendezvous, int64_t at) const { return rendezvous ? 1.0 : m_.held[at]; }
 
-    void enter(Core& core, int32_t s) {
+    void enter(Core& core, const Ready& ready) {
+        const int32_t s = ready.slot;
         const Details& d = core.details(s);
-        const int64_t l = core.link(core.epoch(core.now), d.source, d.dest), at = l * m_.sizes + d.size;
+        const int64_t l = ready.link, at = l * m_.sizes + d.size;
         const double bytes = static_cast<double>(m_.bytes[d.size]), occupation = m_.occupation[at], travel = m_.travel[at];
         const double limit = occupation != 0.0 ? bytes / occupation : std::numeric_limits<double>::infinity();
         const double bucket = m_.bucket[at], alone = travel < occupation ? travel : occupation;
@@ -269,7 +321,7 @@ private:
         Flow& flow = flows_[number];
         const double held = this->held(core.slot(s).state & RENDEZVOUS, at), rest = m_.send[at] - held * occupation;
         flow = {bytes - let_through, core.now, 0.0, bytes * (1.0 - held), held == 0.0 ? -1.0 : rest > 0.0 ? rest : 0.0,
-                (travel > occupation ? travel - occupation : 0.0) + m_.further[l], core.now, m_.send[at], s, flow.version};
+                (travel > occupation ? travel - occupation : 0.0) + m_.further[l], ready.since, m_.send[at], s, flow.version};
         if (flow.left <= flow.kept) let_go(core, flow);
         sharing_.add(number, way.begin, static_cast<int32_t>(way.end - way.begin), limit);
         settle_later(core);
@@ -295,8 +347,11 @@ private:
         }
         let_go(core, flow);
         const double arrival = core.now + flow.last;
+        const Details& d = core.details(flow.slot);
+        const int32_t connection = in_order(d) ? connection_of(d) : -1;
         core.arrived(flow.slot, arrival, arrival);
         settle_later(core);
+        if (connection >= 0) carry(core, connection);
     }
 
     void settle_later(Core& core) {
@@ -338,7 +393,8 @@ private:
 
     const Machine& m_;
     FairSharing sharing_;
-    Numbering routes_;
+    Numbering routes_, pairs_;
+    std::vector<Connection> connections_;
     std::vector<Flow> flows_;
     std::vector<int32_t> free_;
     std::vector<Link> links_;

@@ -25,7 +25,7 @@ from clue.kernel.model.costs import (
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.shared_links import SharedLinks, shares_copies
 from clue.kernel.model.turns import joined_nodes, shares_in_turns
-from clue.machine import Link, Machine, NodeType, Placement, Progress, Rendezvous, Waiting
+from clue.machine import Flows, Link, Machine, NodeType, Placement, Progress, Rendezvous, Waiting
 from clue.machine.contention import NUMBERS
 
 _Doubles = npt.NDArray[np.float64]
@@ -72,6 +72,7 @@ def _tables_of(plan: Plan, machine: Machine, placement: Placement, instances: in
     contention = machine.contention
     layout.network = NUMBERS[contention.name]
     _give_figures(layout, epochs)
+    layout.in_order = isinstance(contention, Flows) and contention.in_order
     layout.in_calls = machine.network.progress is Progress.CALLS
     if contention.keeps_ports:
         _give_ports(layout, epochs, placement, occupied)

@@ -10,6 +10,7 @@ when they arrive. Where later messages may still change the last two times, the 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from heapq import heappop, heappush
@@ -35,7 +36,7 @@ class Setting(Protocol):
     costs: Costs
     observation: Observation
 
-    def at(self, time: float, order: int, happens: Callable[[], None]) -> simpy.Event:
+    def at(self, time: float, order: int, happens: Callable[[], object]) -> simpy.Event:
         """Do something at a time, in its place among events of that time."""
 
     def gone(self, message: Message, time: float) -> None:
@@ -236,7 +237,8 @@ UNSHARED = UnsharedTransport()
 class FlowsTransport:
     """Messages share links max-min fairly, those of a topology and the memory of nodes.
 
-    Rates are settled once per instant, after all other events of that instant.
+    If messages travel in order, those between nodes from one rank to another share a connection, which carries one
+    after the other. Rates are settled once per instant, after all other events of that instant.
 
     Each link is a token bucket, like a traffic shaper: it lets bytes through at once as far as the bucket holds them
     and the message would otherwise take longer than alone. The bucket fills up again while the link is idle.
@@ -249,12 +251,17 @@ class FlowsTransport:
         self._nodes = setting.costs.placement.nodes
         self._links = SharedLinks(setting.costs.machine)
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
+        contention = setting.costs.machine.contention
+        self._in_order = isinstance(contention, Flows) and contention.in_order
         capacities: list[float] = self._links.capacities.tolist()
         self._capacities = capacities
         self._sharing = FairSharing(capacities)
         self._flows: list[_Flow | None] = []
         self._free: list[int] = []
         self._unsettled = False
+        #: By sender and receiver whose connection carries a message: what lets those that wait for it enter their
+        #: routes, and tells whether they take time there.
+        self._connections: dict[tuple[int, int], deque[Callable[[], bool]]] = {}
         #: By link: the number of messages on it, the time since which it has been idle, and the bytes missing in its
         #: bucket.
         self._on = [0] * len(capacities)
@@ -264,18 +271,47 @@ class FlowsTransport:
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
         """Let the data of a message start; the fixed part of its delay follows when all its bytes are through."""
         route = self._route(self._nodes[message.source], self._nodes[message.dest])
-        if not message.nbytes or not route:
+        in_order = self._in_order and cost.between_nodes
+        if not route or not (message.nbytes or in_order):
             UNSHARED.begin(message, start, cost)
             return
         message.leaves, message.busy = start, cost.send
-        flow = _Flow(message, cost, route)
-        if not message.eager:
-            message.leaving = max(min(cost.occupation, cost.travel) - cost.send, 0.0)
-        if flow.rest is None:
+        if message.nbytes:
+            flow = _Flow(message, cost, route)
+            if not message.eager:
+                message.leaving = max(min(cost.occupation, cost.travel) - cost.send, 0.0)
+            if flow.rest is None:
+                message.sent = start + cost.send
+            enter = partial(self._enter, flow)
+        else:
             message.sent = start + cost.send
-        self._setting.at(start, message.order, lambda: self._enter(flow))
+            enter = partial(self._travel_alone, message, cost)
+        self._setting.at(start, message.order, partial(self._come, message, enter) if in_order else enter)
 
-    def _enter(self, flow: _Flow) -> None:
+    def _come(self, message: Message, enter: Callable[[], bool]) -> None:
+        """Let a message enter its route, as soon as its connection has carried those before."""
+        ends = message.source, message.dest
+        if ends in self._connections:
+            self._connections[ends].append(enter)
+        else:
+            self._connections[ends] = deque([enter])
+            self._carry(ends)
+
+    def _carry(self, ends: tuple[int, int]) -> None:
+        """Let the messages that wait for a connection enter their routes, up to one that takes time there."""
+        waiting = self._connections[ends]
+        while waiting:
+            if waiting.popleft()():
+                return
+        del self._connections[ends]
+
+    def _travel_alone(self, message: Message, cost: MessageCost) -> bool:
+        """Let an empty message travel."""
+        now = self._setting.env.now
+        self._setting.arrived(message, now + cost.send + cost.transmission, now + cost.envelope)
+        return False
+
+    def _enter(self, flow: _Flow) -> bool:
         message, route = flow.message, flow.route
         flow.left, flow.updated = message.nbytes - self._let_through(flow), self._setting.env.now
         if flow.left <= flow.kept:
@@ -288,6 +324,7 @@ class FlowsTransport:
             self._flows.append(flow)
         self._sharing.add(number, route, flow.limit)
         self._settle_later()
+        return True
 
     def _let_through(self, flow: _Flow) -> float:
         """Take the bytes that pass at once out of the buckets of a message's links, and return their number."""
@@ -334,6 +371,9 @@ class FlowsTransport:
         self._let_go(flow)
         self._setting.arrived(flow.message, now + flow.last, now + flow.last)
         self._settle_later()
+        ends = flow.message.source, flow.message.dest
+        if ends in self._connections:
+            self._carry(ends)
 
     def _settle_later(self) -> None:
         if not self._unsettled:

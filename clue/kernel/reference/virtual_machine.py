@@ -85,10 +85,14 @@ class VirtualMachine:
 
     # -- messages -----------------------------------------------------------------------------------------
 
-    def at(self, time: float, order: int, happens: Callable[[], None]) -> simpy.Event:
+    def at(self, time: float, order: int, happens: Callable[[], object]) -> simpy.Event:
         """Do something at a time, in its place among events of that time."""
+
+        def call(_: simpy.Event) -> None:
+            happens()
+
         event = self.env.at(time, order)
-        event.callbacks = [lambda _: happens()]
+        event.callbacks = [call]
         return event
 
     def carrier(self, cost: MessageCost) -> Transport:

@@ -19,6 +19,8 @@ class Flows:
 
     Attributes:
         topology: The links, and which of them each message crosses.
+        in_order: Whether messages from one rank to another travel one after the other, as on a TCP connection;
+            otherwise they share links like any others.
     """
 
     name: ClassVar = "flows"
@@ -28,6 +30,7 @@ class Flows:
     figures: ClassVar = ()
 
     topology: Topology
+    in_order: bool = False
 
     @property
     def parameters(self) -> Mapping[str, Callable[[float], Flows]]:
@@ -72,11 +75,12 @@ class Flows:
 
     def _with(self, figures: Mapping[str, object]) -> Flows:
         topology: Any = self.topology
-        return Flows(replace(topology, **figures))
+        return replace(self, topology=replace(topology, **figures))
 
     def described(self, nodes: int, _: Sequence[Link]) -> str:
         """Return the model in words."""
-        return f"flows: messages share links max-min fairly; {self.topology.described(nodes)}"
+        order = ", those between two ranks in order" if self.in_order else ""
+        return f"flows: messages share links max-min fairly{order}; {self.topology.described(nodes)}"
 
     def document(self, nodes: int) -> dict[str, object]:
         """Return its figures, and the figures that follow from them for a number of nodes."""
@@ -84,6 +88,7 @@ class Flows:
         return {
             "topology": topology.kind,
             "parameters": asdict(cast("Any", topology)),
+            "in_order": self.in_order,
             "places": topology.room,
             "links": topology.links(nodes),
             "bisection": topology.bisection(nodes),

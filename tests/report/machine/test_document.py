@@ -42,6 +42,7 @@ def test_machine_document_holds_every_model_of_contention() -> None:
         "model": "flows",
         "topology": "torus",
         "parameters": {"dimensions": [2, 2], "bandwidth": 1e9},
+        "in_order": False,
         "places": 4,
         "links": 8,
         "bisection": 2e9,

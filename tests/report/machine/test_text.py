@@ -81,6 +81,7 @@ def test_both_directions_of_a_pair_are_one_link() -> None:
             "dragonfly of 2 groups × 2 routers × 1 nodes, 1 GB/s a node, 2 GB/s within a group, 3 GB/s between groups; "
             "4 places, 14 links, bisection 2 GB/s each way",
         ),
+        (Flows(Switch(1e9), in_order=True), "messages share links max-min fairly, those between two ranks in order; "),
     ],
 )
 def test_machine_says_how_messages_slow_each_other_down(contention: Contention, words: str) -> None:
