@@ -256,7 +256,8 @@ def _spread(loop: _Usable, share: float, loops: int) -> SampledLoop | None:
     kept = loop.odd.copy()
     kept[: warm * period] = kept[-warm * period :] = True
     placed = tuple(_strata(kept, warm * period, measured * period, strata))
-    return SampledLoop(loop.stretch, kept, placed, _late(kept, warm, period), loop.coupled, loop.widths)
+    late = _late(kept, warm, measured, period)
+    return SampledLoop(loop.stretch, kept, placed, late, loop.coupled, loop.widths)
 
 
 def _strata(kept: npt.NDArray[np.bool_], warm: int, measured: int, number: int) -> Iterator[Stratum]:
@@ -276,12 +277,18 @@ def _nearest(kept: npt.NDArray[np.bool_], begin: int, end: int, length: int) -> 
     return int(free[np.abs(free - (begin + end - length) // 2).argmin()]) if len(free) else None
 
 
-def _late(kept: npt.NDArray[np.bool_], warm: int, period: int) -> Stratum | None:
-    """Return whole periods of which the first half is a warm-up, longer than others, as many as outliers allow."""
+def _late(kept: npt.NDArray[np.bool_], warm: int, measured: int, period: int) -> Stratum | None:
+    """Return whole periods of which half is a warm-up, longer than others, as many as outliers allow.
+
+    Equal iterations may alternate in time. So, if there are enough, a multiple of what strata measure is measured:
+    where these hold whole cycles, so does this.
+    """
     half = int(CHECK / 3 * len(kept) / period)
     while half > warm:
-        at = _nearest(kept, 0, len(kept), 2 * half * period)
+        compared = half - half % measured or half
+        length = (half + compared) * period
+        at = _nearest(kept, 0, len(kept), length)
         if at is not None:
-            return Stratum(at, at + 2 * half * period, at, half * period, half * period)
+            return Stratum(at, at + length, at, half * period, compared * period)
         half //= 2
     return None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clue.errors import UsageError
@@ -190,11 +190,11 @@ def test_iterations_are_those_of_the_loop_not_of_its_parts() -> None:
     """1,000 iterations that can be cut in pairs are 500 parts of 6 ops, of which 4 + 5 (2 + 2 + 5) are simulated.
 
     A tenth of 3,002 ops less 2 outside leaves room for 49 parts: 5 strata with 2 warm-up parts and 5 measured ones. A
-    twentieth of 500 parts has room for 8 late ones after 8 of warm-up, which are simulated twice.
+    twentieth of 500 parts has room for 8 of warm-up, which are simulated twice, and 8 late ones: 5, as in a stratum.
     """
     steady, whole = both(looped(2, 1000, paired(1)), nodes=2)
     assert steady.result.makespan == pytest.approx(whole)
-    assert [(each.iterations, each.simulated) for each in steady.loops] == [(1000, 2 * (4 + 45 + 8 + 8 + 8))]
+    assert [(each.iterations, each.simulated) for each in steady.loops] == [(1000, 2 * (4 + 45 + 8 + 8 + 5))]
     said = r"loop loop.py:10 has 300 parts \(600 iterations\) and a period of 4, a sample of a tenth needs 560"
     with pytest.raises(UnsteadyError, match=said):
         plan(looped(4, 600, paired(4)))
@@ -506,12 +506,23 @@ def test_ranks_that_take_long_to_fall_into_step_are_replayed_as_a_whole() -> Non
     assert steady.result.makespan == simulate(trace, on).makespan == steady.low == steady.high
 
 
-@pytest.mark.parametrize(("warm", "late"), [(4, Stratum(326, 336, 326, 5, 5)), (5, None)])
-def test_a_later_measurement_needs_a_longer_warm_up_than_the_strata(warm: int, late: Stratum | None) -> None:
+@pytest.mark.parametrize(
+    ("warm", "measured", "late"),
+    [
+        (4, 1, Stratum(326, 336, 326, 5, 5)),
+        # A multiple of what strata measure, so that both hold whole cycles of iterations that alternate in time.
+        (4, 2, Stratum(326, 335, 326, 5, 4)),
+        (4, 7, Stratum(326, 336, 326, 5, 5)),
+        (5, 1, None),
+    ],
+)
+def test_a_later_measurement_needs_a_longer_warm_up_than_the_strata(
+    warm: int, measured: int, late: Stratum | None
+) -> None:
     """Of 660 iterations a sixtieth is 11; twelve between two outliers have room for 5 of warm-up and 5 measured."""
     kept = np.zeros(660, np.bool_)
     kept[::13] = True  # 325 and 338 are around the middle
-    assert _late(kept, warm, 1) == late
+    assert _late(kept, warm, measured, 1) == late
 
 
 def test_short_iterations_in_turns_are_replayed_as_a_whole() -> None:
@@ -546,6 +557,7 @@ STEP = st.one_of(
 @pytest.mark.long
 @settings(max_examples=examples(15), deadline=None)
 @given(st.lists(STEP, min_size=1, max_size=5))
+@example([("compute", [0.5, 0.5, 0.25]), ("ring", 0)])  # 833 and 733 ms in turn
 def test_any_steady_iteration_is_told_by_few(steps: list[tuple[str, object]]) -> None:
     """A sample predicts a loop of any random iteration within 3 %.
 
