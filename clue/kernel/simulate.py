@@ -232,8 +232,9 @@ def _left_out(program: Description, live: bool) -> Iterator[Caveat]:
     if program.failed_polls:
         yield counted(
             program.name,
-            "{count:Test or probe call|Test or probe calls} found nothing when recorded; a replay polls as often, with "
-            "the computation between polls: a live run shows how often the program would poll here (clue run)",
+            "{count:Test, probe or Win.Sync call|Test, probe or Win.Sync calls} found nothing when recorded; a replay "
+            "polls as often, with the computation between polls: a live run shows how often the program would poll "
+            "here (clue run)",
             program.failed_polls,
         )
 

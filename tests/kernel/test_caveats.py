@@ -108,8 +108,8 @@ CASES = [
     (
         polling(),
         machine(1),
-        "jacobi.py: 1 Test or probe call found nothing when recorded; a replay polls as often, with the computation "
-        "between polls: a live run shows how often the program would poll here (clue run)",
+        "jacobi.py: 1 Test, probe or Win.Sync call found nothing when recorded; a replay polls as often, with the "
+        "computation between polls: a live run shows how often the program would poll here (clue run)",
     ),
     (
         large(),

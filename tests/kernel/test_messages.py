@@ -292,7 +292,7 @@ def test_failed_poll_costs_the_receive_delay_and_is_told() -> None:
     trace[1].recv(0)
     result = simulate(trace.build(), machine())
     assert result.ranks[1].finish == pytest.approx(1.0 + 3 * RECEIVE, rel=1e-12)
-    assert any("2 Test or probe calls found nothing" in warning for warning in result.warnings)
+    assert any("2 Test, probe or Win.Sync calls found nothing" in warning for warning in result.warnings)
 
 
 def test_a_test_costs_the_receive_delay_of_its_own_node_type_and_a_probe_that_of_its_source() -> None:

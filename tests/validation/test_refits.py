@@ -465,7 +465,8 @@ def test_warnings_name_cases_and_come_once() -> None:
     found = validate(
         [replace(c, program="jacobi", size="7", machine=name) for c, name in zip(cases, names, strict=True)]
     )
-    polls = "up to 3 Test or probe calls found nothing when recorded; a replay polls as often, with the computation"
+    nothing = "up to 3 Test, probe or Win.Sync calls found nothing when recorded"
+    polls = f"{nothing}; a replay polls as often, with the computation"
     said = list(found.caveats)
     assert said[0] == "all machines: guessed"
     assert said[1].startswith(f"jacobi 7: {polls}")
